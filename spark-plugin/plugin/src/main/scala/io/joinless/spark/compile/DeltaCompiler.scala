@@ -15,7 +15,16 @@ import io.joinless.spark.rules.extract.{ExtractJoinBlock, StaticSides}
 import io.joinless.spark.rules.meaning.{LeafSource, MadeNames, MeaningTexts, TimeZones}
 import io.joinless.spark.rules.rewrite.{BlockForms, BlockLayout, Eligibility, NamedOnce, RecordedOrder, WaysOutOfCycles}
 import io.joinless.spark.rules.scans.Scan
-import io.joinless.spark.spec.{BlockShape, GroupFormat, RecordedQuery, SqlTexts, StateFormat}
+import io.joinless.spark.spec.{
+  BlockShape,
+  ColumnsInOrder,
+  GroupFormat,
+  MeaningSpec,
+  OriginSpec,
+  RecordedQuery,
+  SqlTexts,
+  StateFormat
+}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference, AttributeSet, SessionWindow}
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE
 import org.apache.spark.sql.catalyst.plans.logical.{
@@ -335,15 +344,18 @@ final class DeltaCompiler(
       Scan(if (layout.changelogs(i) || form.counts) streams.weighted(scan) else streams.appended(scan), Seq(i))
     }
     val origins = template.zipWithIndex.map { case (scan, i) => streams.origin(scan, form.layout.keysOf(i)) }
-    val shape = form.shape.copy(origins = Some(origins), order = streams.reads.order)
+    val shape = form.shape.having(OriginSpec, Some(origins)).having(ColumnsInOrder, streams.reads.order)
     val zone = template.map(streams.zonesOfChangelogs).reduce(TimeZones.both)
     val before = shape.filteredBefore(template.map(streams.filtersOfChangelogs))
-    val filtered = before.copy(meaning = before.meaning.map { m =>
-      // below groups and joins, columns of results are matched by name
-      val known = if (consumer.isResult) Nil else recordedBlocks.flatMap(_.meaning).map(_.values)
-      val values = known.find(_ == m.values).orElse(known.find(_.sorted == m.values.sorted)).getOrElse(m.values)
-      m.copy(values = values, zone = TimeZones.both(m.zone, zone))
-    })
+    val filtered = before.having(
+      MeaningSpec,
+      before.meaning.map { m =>
+        // below groups and joins, columns of results are matched by name
+        val known = if (consumer.isResult) Nil else recordedBlocks.flatMap(_.meaning).map(_.values)
+        val values = known.find(_ == m.values).orElse(known.find(_.sorted == m.values.sorted)).getOrElse(m.values)
+        m.copy(values = values, zone = TimeZones.both(m.zone, zone))
+      }
+    )
     form.rewrite.weighted(filtered, scans)
       .copy(times = layout.times)
   }

@@ -3,14 +3,14 @@ package io.joinless.spark.explain
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.query.{GeneralizedNode, JoinTree, QueryClass, ReducedRelation, Reduction, RelationNode}
-import io.joinless.spark.spec.{BlockShape, ColumnRef, ReducedBlock, ReductionSpec}
+import io.joinless.spark.spec.{BlockShape, ColumnRef, ReducedBlock, ReducedVertices, ReductionSpec}
 
 /** The way in which a block's results are counted without enumerating them, in words of columns
   * (algorithms A7).
   */
 final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
   private val block = ReducedBlock(shape, reduction)
-  private val vertices = ReducedBlock.Vertices(shape)
+  private val vertices = ReducedVertices(shape)
 
   val relations: Seq[String] = shape.relations.map(_.name)
 

@@ -1,6 +1,7 @@
 package io.joinless.spark.source
 
 import io.joinless.spark.conf.JoinlessConf
+import io.joinless.spark.spec.ResultSpec
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
@@ -36,7 +37,7 @@ final case class InputsTable(snapshot: Snapshot, relation: Option[Int]) extends 
   /** Reads are planned on the driver, with the settings of its session. */
   override def createReaderFactory(): PartitionReaderFactory =
     InputsReaderFactory(
-      spec.shaped(_.copy(result = None)),
+      spec.shaped(_.having(ResultSpec, None)),
       relations,
       asStruct = relation.isDefined,
       SQLConf.get.sessionLocalTimeZone,

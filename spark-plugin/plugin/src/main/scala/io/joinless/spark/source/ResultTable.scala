@@ -7,7 +7,7 @@ import scala.collection.mutable.ArrayBuffer
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.plans.failures.CanThrow
 import io.joinless.spark.plans.nodes.CommittedTable
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.spec.{BlockSpec, ResultSpec}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, BoundReference, Expression}
 import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, TableCapability}
 import org.apache.spark.sql.connector.read.{
@@ -112,7 +112,7 @@ final case class ResultScan(table: ResultTable, columns: Seq[Int], taken: Seq[Re
       BoundReference(needed.indexOf(i), dataType, nullable = true)
     }
     ResultReaderFactory(
-      spec.shaped(_.copy(output = needed.map(spec.output).toIndexedSeq, result = None)),
+      spec.shaped(_.copy(output = needed.map(spec.output).toIndexedSeq).having(ResultSpec, None)),
       table.residuals,
       wanted.map(rebound),
       table.filters.map(rebound),

@@ -2,7 +2,7 @@ package io.joinless.spark.source
 
 import io.joinless.spark.checkpoint.{CommittedState, OperatorMetadata, Recorded}
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.spec.{BlockShape, BlockSpec, ColumnSpec, SpecComparison}
+import io.joinless.spark.spec.{BlockShape, BlockSpec, ColumnSpec, ResultSpec, SpecComparison}
 import io.joinless.spark.state.CommittedStores
 import org.apache.spark.sql.joinless.PythonTypes
 
@@ -39,9 +39,8 @@ object Snapshot {
     val shape = snapshot.spec.shape
     val stored = shape.copy(
       inputs = shape.inputs.map(input => input.copy(columns = withoutPythonTypes(input.columns))),
-      attributes = shape.attributes.map(a => a.copy(dataType = PythonTypes.stored(a.dataType))),
-      result = shape.result.map(result => result.copy(columns = withoutPythonTypes(result.columns)))
-    )
+      attributes = shape.attributes.map(a => a.copy(dataType = PythonTypes.stored(a.dataType)))
+    ).having(ResultSpec, shape.result.map(result => result.copy(columns = withoutPythonTypes(result.columns))))
     snapshot.copy(spec = snapshot.spec.copy(shape = stored))
   }
 

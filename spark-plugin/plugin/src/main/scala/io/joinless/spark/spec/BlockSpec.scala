@@ -10,18 +10,15 @@ import io.joinless.engine.query.JoinTree
   *
   * @param shares number of coordinates per attribute; their product is the number of cells
   */
-final case class BlockSpec(shape: BlockShape, shares: IndexedSeq[Int]) {
+final case class BlockSpec(shape: BlockShape, shares: IndexedSeq[Int]) extends BlockCore {
 
-  def id: NodeId = shape.id
-  def inputs: IndexedSeq[InputSpec] = shape.inputs
-  def attributes: IndexedSeq[AttributeSpec] = shape.attributes
-  def relations: IndexedSeq[RelationSpec] = shape.relations
-  def tree: JoinTree = shape.tree
-  def residuals: IndexedSeq[ResidualSpec] = shape.residuals
-  def output: IndexedSeq[ColumnRef] = shape.output
-  def retractable: Boolean = shape.retractable
-  def forgets: Boolean = shape.forgets
-  def expires: Boolean = shape.expires
+  override def id: NodeId = shape.id
+  override def inputs: IndexedSeq[InputSpec] = shape.inputs
+  override def attributes: IndexedSeq[AttributeSpec] = shape.attributes
+  override def relations: IndexedSeq[RelationSpec] = shape.relations
+  override def tree: JoinTree = shape.tree
+  override def residuals: IndexedSeq[ResidualSpec] = shape.residuals
+  override def output: IndexedSeq[ColumnRef] = shape.output
 
   /** The block with another shape in the same cells. */
   def shaped(change: BlockShape => BlockShape): BlockSpec = copy(shape = change(shape))

@@ -38,21 +38,21 @@ object GroupFormat {
       JObject(
         "text" -> JString(f.text),
         "kind" -> JString(f.kind.name),
-        "argument" -> SpecEncoder.schema(Seq(ColumnSpec("a", f.argument))),
+        "argument" -> JsonValues.schema(Seq(ColumnSpec("a", f.argument))),
         "values" -> JBool(f.values)
       )
     }
     compact(render(JObject(
       "groupsVersion" -> JInt(version(shape)),
       "engineVersion" -> JString(StateFormat.EngineVersion),
-      "columns" -> SpecEncoder.schema(shape.columns),
+      "columns" -> JsonValues.schema(shape.columns),
       "functions" -> JArray(functions.toList),
-      "above" -> shape.above.fold[JValue](JNull)(SpecEncoder.rows),
+      "above" -> shape.above.fold[JValue](JNull)(RowsSpec.toJson),
       "zone" -> shape.zone.fold[JValue](JNull)(JString(_)),
-      "origin" -> shape.origin.fold[JValue](JNothing)(SpecEncoder.encode(_)),
-      "closes" -> (if (shape.isClosing) JArray(shape.closes.map(SpecEncoder.encode(_)).toList) else JNothing),
-      "order" -> (if (shape.order.isEmpty) JNothing else SpecEncoder.order(shape.order)),
-      "emitted" -> shape.emitted.fold[JValue](JNothing)(columns => JArray(columns.map(JString(_)).toList))
+      "origin" -> shape.origin.fold[JValue](JNothing)(OriginSpec.toJson),
+      "closes" -> (if (shape.isClosing) JsonValues.array(shape.closes)(TimeSpec.toJson) else JNothing),
+      "order" -> ColumnsInOrder.write(shape.order).getOrElse(JNothing),
+      "emitted" -> shape.emitted.fold[JValue](JNothing)(JsonValues.texts)
     )))
   }
 
@@ -79,11 +79,11 @@ object GroupFormat {
             boolean(at(f, "values"))
           )
         ),
-        nullable(at(o, "above"))(rows),
+        nullable(at(o, "above"))(RowsSpec.fromJson),
         nullable(at(o, "zone"))(_ => text(o, "zone")),
-        optional(o, "origin").map(origin),
-        if (version == 1) IndexedSeq.empty else list(o, "closes").map(SpecDecoder.time),
-        order(o),
+        optional(o, "origin").map(OriginSpec.fromJson),
+        if (version == 1) IndexedSeq.empty else list(o, "closes").map(TimeSpec.fromJson),
+        ColumnsInOrder.read(optional(o, "order")),
         optional(o, "emitted").map(_ => texts(o, "emitted"))
       )
     } catch {
@@ -119,9 +119,9 @@ object GroupFormat {
     else
       Option.when(before.above != now.above)(
         s"The query made of its groups: ${rows(before)}. Now it makes of them: ${rows(now)}. A group must be deleted as it was inserted."
-      ).orElse(MeaningComparison.emitted(before.emitted, now.emitted).map { case (was, is) =>
+      ).orElse(MeaningSpec.emitted(before.emitted, now.emitted).map { case (was, is) =>
         s"The query emitted the columns $was of its groups. Now it emits $is. A group must be deleted as it was inserted."
-      }).orElse(MeaningComparison.zones(before.zone, now.zone))
+      }).orElse(MeaningSpec.zones(before.zone, now.zone))
   }
 
   private def times(shape: GroupShape): String = shape.closes.map { time =>

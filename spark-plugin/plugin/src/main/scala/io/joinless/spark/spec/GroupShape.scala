@@ -18,7 +18,7 @@ import org.apache.spark.sql.types.DataType
   * @param closes grouping columns that are times, and how far behind them rows can still be
   *   inserted: a group is emitted once, when the watermark has reached one of these, and is
   *   evicted. Empty where groups are emitted whenever they change
-  * @param order as `order` of [[BlockShape]]
+  * @param order as [[ColumnsInOrder]] of a block
   * @param emitted as `emitted` of [[MeaningSpec]]
   */
 final case class GroupShape(

@@ -15,7 +15,8 @@ private[spec] object JsonFields {
 
   def list(json: JValue, field: String): IndexedSeq[JValue] = items(at(json, field), field)
 
-  private def items(json: JValue, field: String): IndexedSeq[JValue] = json match {
+  /** The elements of a field's value, which must be a list. */
+  def items(json: JValue, field: String): IndexedSeq[JValue] = json match {
     case JArray(items) => items.toIndexedSeq
     case _ => throw new IllegalArgumentException(s"the field $field is no list")
   }
@@ -59,24 +60,16 @@ private[spec] object JsonFields {
   def column(json: JValue): ColumnRef =
     pair(json) match { case (relation, ordinal) => ColumnRef(relation, ordinal) }
 
-  def texts(json: JValue, field: String): IndexedSeq[String] = texts(list(json, field))
+  def texts(json: JValue, field: String): IndexedSeq[String] = textsIn(at(json, field), field)
 
-  private def texts(items: IndexedSeq[JValue]): IndexedSeq[String] = items.map {
+  /** The texts of a field's value, which must be a list of them. */
+  def textsIn(json: JValue, field: String): IndexedSeq[String] = items(json, field).map {
     case JString(value) => value
     case other => throw new IllegalArgumentException(s"${excerpt(other)} is no text")
   }
 
   def columns(json: JValue): IndexedSeq[ColumnSpec] =
     RecordedTypes.schema(json).fields.toIndexedSeq.map(f => ColumnSpec(f.name, f.dataType))
-
-  def origin(json: JValue): OriginSpec = OriginSpec(text(json, "rows"), texts(json, "places"), texts(json, "filters"))
-
-  def order(json: JValue): IndexedSeq[IndexedSeq[String]] =
-    optional(json, "order").fold(IndexedSeq.empty[IndexedSeq[String]])(_ =>
-      list(json, "order").map(names => texts(items(names, "order")))
-    )
-
-  def rows(json: JValue): RowsSpec = RowsSpec(texts(json, "values"), texts(json, "filters"))
 
   /** A value that may be NULL. */
   def nullable[A](json: JValue)(read: JValue => A): Option[A] = json match {

@@ -1,10 +1,8 @@
 package io.joinless.spark.spec
 
-import scala.collection.immutable.BitSet
-
 import io.joinless.engine.algebra.{Counts, ExactSums, Ring}
 import io.joinless.engine.view.Lift
-import io.joinless.engine.query.{Hypergraph, Reduction}
+import io.joinless.engine.query.Reduction
 import io.joinless.engine.reduce.{ComponentDef, ReducedDef}
 import io.joinless.engine.tuples.ProjectedField
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
@@ -13,13 +11,10 @@ import org.apache.spark.sql.types.{BooleanType, DecimalType}
 /** A block of which only the number of equal results is requested: how results are counted without
   * enumerating them (algorithms A7).
   *
-  * Vertices are the block's attributes, followed by the columns that are projected or read by
-  * conditions and are no keys.
-  *
   * @param shape with a reduction, recorded or just chosen
   */
 final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
-  private val vertices = ReducedBlock.Vertices(shape)
+  private val vertices = ReducedVertices(shape)
 
   /** The vertices that a component projects, in the order of its columns. */
   def projected(component: Int): IndexedSeq[Int] =
@@ -64,7 +59,7 @@ final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
 
   /** The definition from which the engine builds it. */
   def definition: ReducedDef = ReducedDef(
-    RowCodec.blockDef(BlockSpec(shape, shape.attributes.map(_ => 1))),
+    RowCodec.blockDef(shape),
     reduction.components.indices.map { c =>
       val tree = reduction.components(c)
       ComponentDef(tree, ComponentDef.atRoot(tree).map(r => r -> projected(c).map(field(r, _))).toMap, reduction.once)
@@ -143,33 +138,9 @@ object ReducedBlock {
     * @param once equal results count once
     */
   def best(shape: BlockShape, sizes: IndexedSeq[Double], once: Boolean): Option[ReducedBlock] = {
-    val vertices = Vertices(shape)
+    val vertices = ReducedVertices(shape)
     Reduction.best(vertices.graph, vertices.projected, sizes, once).toOption.map { found =>
       ReducedBlock(shape, ReductionSpec(found.components.map(_.tree), found.top))
     }
-  }
-
-  /** @param columns projected columns that are no keys */
-  final case class Vertices(shape: BlockShape) {
-    private val refs = (shape.output ++ shape.residuals.flatMap(_.columns)).distinct
-    private val columns = refs.filter(c => key(c).isEmpty)
-
-    private def key(c: ColumnRef): Option[Int] =
-      shape.relations(c.relation).keys.collectFirst { case k if k.ordinal == c.ordinal => k.attribute }
-
-    def of(c: ColumnRef): Int = key(c).getOrElse(shape.attributes.size + columns.indexOf(c))
-
-    /** The ordinal of a vertex among the columns of a relation. */
-    def ordinal(relation: Int, vertex: Int): Int =
-      if (vertex >= shape.attributes.size) columns(vertex - shape.attributes.size).ordinal
-      else shape.relations(relation).keys.find(_.attribute == vertex).get.ordinal
-
-    def projected: BitSet = BitSet.fromSpecific(refs.map(of))
-
-    def graph: Hypergraph = Hypergraph(shape.relations.indices.map { r =>
-      BitSet.fromSpecific(
-        shape.relations(r).keys.map(_.attribute) ++ columns.filter(_.relation == r).map(of)
-      )
-    })
   }
 }

@@ -24,13 +24,13 @@ object RowCodec {
   /** The projected columns of a relation; none where one of them varies in length, so that rows are
     * read anyway.
     */
-  private def projected(spec: BlockSpec, relation: Int): IndexedSeq[Int] = {
+  private def projected(spec: BlockCore, relation: Int): IndexedSeq[Int] = {
     val columns = spec.inputs(spec.relations(relation).input).columns
     val projected = spec.output.filter(_.relation == relation).map(_.ordinal).distinct
     if (projected.forall(c => UnsafeRow.isFixedLength(columns(c).dataType))) projected else IndexedSeq.empty
   }
 
-  def blockDef(spec: BlockSpec): BlockDef = BlockDef(
+  def blockDef(spec: BlockCore): BlockDef = BlockDef(
     inputs = spec.inputs.map(i => InputDef(i.columns.size, fixedWords(i), i.retractable)),
     attributes = spec.attributes.map(a => AttributeDef(a.nullSafe)),
     relations = spec.relations.zipWithIndex.map { case (r, i) =>

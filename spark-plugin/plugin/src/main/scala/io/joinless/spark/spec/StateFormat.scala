@@ -17,7 +17,8 @@ import org.json4s.jackson.JsonMethods.{compact, parse, render}
   * `digest`, the SHA-256 of the compact text of all other fields: a spec that was changed by hand
   * would send rows to other cells than those in whose stores they are. Types are written as a Spark
   * schema, which alone keeps collations. [[SpecEncoder]] writes the newest version, [[SpecDecoder]]
-  * reads all:
+  * reads all. The
+  * fields of a property are described at it ([[BlockProperties]]):
   *
   *   1. A block of joins, by its number; inputs are changelogs or not. Earlier releases lack
   *      `result`, `statics`, `meaning` and `constants`.
@@ -46,8 +47,8 @@ object StateFormat {
   def toJson(spec: BlockSpec): String = {
     val fields = SpecEncoder.encode(spec, SpecDecoder.all.last.version, EngineVersion)
     val text = compact(render(JObject(fields.obj :+ ("digest" -> JString(digest(fields))))))
-    val problem = SpecBounds.problem(spec).orElse(SpecBounds.problem(text))
-    if (problem.isDefined && spec.shape.result.isDefined) toJson(spec.shaped(_.copy(result = None)))
+    val problem = SpecSize.problem(spec).orElse(SpecBounds.problem(text))
+    if (problem.isDefined && spec.shape.result.isDefined) toJson(spec.shaped(_.having(ResultSpec, None)))
     else { problem.foreach(SpecBounds.demand(false, _)); text }
   }
 

@@ -4,7 +4,7 @@ import io.joinless.spark.changes.Changes
 import io.joinless.spark.plans.nodes.{Groups, JoinFreeJoin}
 import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.rules.StreamingPlans
-import io.joinless.spark.spec.{BlockSpec, GroupFormat, NodeId, SpecComparison, StateFormat}
+import io.joinless.spark.spec.{BlockSpec, GroupFormat, MeaningSpec, NodeId, SpecComparison, StateFormat}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.joinless.Plans
 import org.scalatest.BeforeAndAfterAll
@@ -33,7 +33,7 @@ class ExchangedColumnsSpec extends AnyFunSuite with StreamingPlans with BeforeAn
   private def differences(before: LogicalPlan, now: LogicalPlan, earlier: Boolean = false): Seq[String] = {
     val joins = Seq(before, now).map(_.collect { case join: JoinFreeJoin => join.shape }).transpose.map {
       case Seq(was, is) =>
-        val release = if (earlier) was.copy(meaning = was.meaning.map(_.copy(emitted = None))) else was
+        val release = if (earlier) was.having(MeaningSpec, was.meaning.map(_.copy(emitted = None))) else was
         val spec = BlockSpec(release.copy(id = NodeId(0)), release.attributes.map(_ => 1))
         SpecComparison.difference(StateFormat.fromJson(StateFormat.toJson(spec)).shape, is).map(_._2)
       case other => fail(other.toString)

@@ -9,7 +9,7 @@ import scala.jdk.CollectionConverters._
 import io.joinless.spark.{SharedSpark, TestFolders}
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.plans.values.DeltaForm
-import io.joinless.spark.spec.StateFormat
+import io.joinless.spark.spec.{OriginSpec, StateFormat}
 import org.apache.commons.io.FileUtils
 import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.{DataFrame, Dataset, Row}
@@ -160,7 +160,10 @@ object GoldenCheckpointSpec {
       val edited = parse(metadata).transformField {
         case ("operatorPropertiesJson", JString(spec)) =>
           val shaped = StateFormat.fromJson(spec).shaped(shape =>
-            shape.copy(origins = shape.origins.map(_.map(o => o.copy(places = o.places.map(_.replace(folder, to))))))
+            shape.having(
+              OriginSpec,
+              shape.origins.map(_.map(o => o.copy(places = o.places.map(_.replace(folder, to)))))
+            )
           )
           // texts of an earlier release stay unchanged
           ("operatorPropertiesJson", JString(if (shaped.shape.origins.isEmpty) spec else StateFormat.toJson(shaped)))

@@ -55,10 +55,10 @@ class SpecComparisonSpec extends AnyFunSuite {
   }
 
   test("a constant that filters give to columns that are joined may not change") {
-    val recorded = spec.copy(constants = Some(IndexedSeq("relation 1.k = relation 2.k = 1L")))
+    val recorded = spec.having(FixedConditions, Some(IndexedSeq("relation 1.k = relation 2.k = 1L")))
     assert(SpecComparison.difference(recorded, recorded).isEmpty)
     assert(SpecComparison.difference(spec, recorded).isEmpty, "an earlier release recorded none")
-    val (kind, what) = SpecComparison.difference(recorded, spec.copy(constants = Some(IndexedSeq.empty))).get
+    val (kind, what) = SpecComparison.difference(recorded, spec.having(FixedConditions, Some(IndexedSeq.empty))).get
     assert(kind == Mismatch.Query)
     assert(
       what == "Its filters say relation 1.k = relation 2.k = 1L, the query's nothing: rows that are stored rely on it."
@@ -68,7 +68,7 @@ class SpecComparisonSpec extends AnyFunSuite {
   test("where rows can be deleted, so must be what a delete meets") {
     def rows(filter: String, value: String = "v") = Some(RowsSpec(IndexedSeq("k", value), IndexedSeq(filter)))
     def meaning(row: Option[RowsSpec], condition: String, value: String) =
-      spec.copy(meaning = Some(MeaningSpec(IndexedSeq(row, None, None), IndexedSeq(condition), IndexedSeq(value))))
+      spec.having(MeaningSpec, Some(MeaningSpec(IndexedSeq(row, None, None), IndexedSeq(condition), IndexedSeq(value))))
     val recorded = meaning(rows("(v > 0)"), "(r1.v < r2.v)", "r1.v")
     def said(planned: BlockShape): String = {
       val (kind, what) = SpecComparison.difference(recorded, planned).get
@@ -88,7 +88,8 @@ class SpecComparisonSpec extends AnyFunSuite {
 
   test("columns that changed places are named") {
     def meaning(columns: String*) =
-      spec.copy(meaning =
+      spec.having(
+        MeaningSpec,
         Some(MeaningSpec(
           IndexedSeq(Some(RowsSpec(columns.toIndexedSeq, IndexedSeq.empty)), None, None),
           IndexedSeq.empty,
@@ -99,7 +100,7 @@ class SpecComparisonSpec extends AnyFunSuite {
     val swapped = meaning("k", "(x - y)", "(x + y)")
     val (_, rows) = SpecComparison.difference(recorded, swapped).get
     assert(rows.contains("was stored as (x + y) and (x - y), and the query reads it as (x - y) and (x + y)"), rows)
-    def results(of: BlockShape) = of.copy(meaning = of.meaning.map(_.copy(rows = IndexedSeq(None, None, None))))
+    def results(of: BlockShape) = of.having(MeaningSpec, of.meaning.map(_.copy(rows = IndexedSeq(None, None, None))))
     val (_, columns) = SpecComparison.difference(results(recorded), results(swapped)).get
     assert(columns.contains("were the columns (x + y) and (x - y), and the query's are (x - y) and (x + y)"), columns)
   }
@@ -127,7 +128,7 @@ class SpecComparisonSpec extends AnyFunSuite {
 
   test("where results are counted, there is at most one cell for each core, unless a conf says how many") {
     val counted =
-      spec.copy(reduction = ReducedBlock.best(spec, spec.relations.map(_ => 1.0), once = false).map(_.reduction))
+      spec.having(ReductionSpec, ReducedBlock.best(spec, spec.relations.map(_ => 1.0), once = false).map(_.reduction))
     assert(Seq(1, 2, 4).map(cellsOf(counted, _)) == Seq(1, 2, 4))
     assert(cellsOf(counted, 1, "spark.joinless.placement.maxCells" -> "6") == 6)
   }

@@ -17,7 +17,8 @@ class StateFormatFuzzSpec extends AnyFunSuite {
   import SignedText.signed
   import StateFormatFuzzSpec._
 
-  private val blocks = Seq(Specs.threeHops, Specs.starAndOther, Specs.threeHops.shaped(_.copy(result = Some(Result))))
+  private val blocks =
+    Seq(Specs.threeHops, Specs.starAndOther, Specs.threeHops.shaped(_.having(ResultSpec, Some(Result))))
 
   /** The fault of a text, if it has one; a text without one can be used. */
   private def checked(text: String): Option[Mismatch] = StateFormat.read(text) match {

@@ -15,7 +15,8 @@ class StateFormatSpec extends AnyFunSuite {
 
   test("a spec comes back as it was written, collations included") {
     val timed = Seq(InputKind.Appended, InputKind.Expiring).map(Specs.timed)
-    val ordered = Specs.threeHops.shaped(_.copy(order = IndexedSeq(IndexedSeq("b", "a \"c\""), IndexedSeq.empty)))
+    val ordered =
+      Specs.threeHops.shaped(_.having(ColumnsInOrder, IndexedSeq(IndexedSeq("b", "a \"c\""), IndexedSeq.empty)))
     (Seq(Specs.threeHops, Specs.starAndOther, ordered) ++ timed).foreach { spec =>
       assert(StateFormat.fromJson(StateFormat.toJson(spec)) == spec)
     }
@@ -47,10 +48,10 @@ class StateFormatSpec extends AnyFunSuite {
       IndexedSeq(Some("(c0 < c1)")),
       Map("spark.sql.ansi.enabled" -> "true", "spark.sql.session.timeZone" -> "UTC")
     )
-    val spec = Specs.threeHops.shaped(_.copy(result = Some(result)))
+    val spec = Specs.threeHops.shaped(_.having(ResultSpec, Some(result)))
     assert(StateFormat.fromJson(StateFormat.toJson(spec)) == spec)
     Seq(result.copy(values = result.values.take(1)), result.copy(residuals = IndexedSeq.empty)).foreach { wrong =>
-      val read = StateFormat.read(StateFormat.toJson(spec.shaped(_.copy(result = Some(wrong)))))
+      val read = StateFormat.read(StateFormat.toJson(spec.shaped(_.having(ResultSpec, Some(wrong)))))
       assert(read.left.map(_._1) == Left(Mismatch.Unreadable))
     }
   }
@@ -67,13 +68,13 @@ class StateFormatSpec extends AnyFunSuite {
       assert(StateFormat.tooLarge(large.shape).contains("a name or condition has 1048577 characters"))
       assert(intercept[IllegalArgumentException](StateFormat.toJson(large)).getMessage.contains("1048577"))
     }
-    val constants = spec.shaped(_.copy(constants = Some(IndexedSeq("x" * (1 << 24)))))
+    val constants = spec.shaped(_.having(FixedConditions, Some(IndexedSeq("x" * (1 << 24)))))
     assert(StateFormat.tooLarge(constants.shape).exists(_.endsWith("characters")))
     // the result is for readers of the checkpoint alone: the query runs without it
     val column = ColumnSpec("x" * ((1 << 20) + 1), LongType)
     val result = ResultSpec(IndexedSeq(column), IndexedSeq(None), IndexedSeq.empty, IndexedSeq(None), Map.empty)
-    assert(StateFormat.tooLarge(spec.shape.copy(result = Some(result))).isEmpty)
-    assert(StateFormat.fromJson(StateFormat.toJson(spec.shaped(_.copy(result = Some(result))))) == spec)
+    assert(StateFormat.tooLarge(spec.shape.having(ResultSpec, Some(result))).isEmpty)
+    assert(StateFormat.fromJson(StateFormat.toJson(spec.shaped(_.having(ResultSpec, Some(result))))) == spec)
     val groups = GroupShape(IndexedSeq(ColumnSpec("x" * (1 << 24), LongType)), IndexedSeq.empty)
     assert(GroupFormat.tooLarge(groups).isDefined)
     assert(GroupFormat.tooLarge(groups.copy(columns = IndexedSeq(ColumnSpec("x", LongType)))).isEmpty)
@@ -87,7 +88,7 @@ class StateFormatSpec extends AnyFunSuite {
   test("what earlier releases wrote is read; once, static tables were read at arrival") {
     assert(StateFormat.fromJson(StateFormatSpec.Version1) == Specs.threeHops)
     val earlier = StateFormat.fromJson(StateFormatSpec.Earlier)
-    assert(earlier == Specs.threeHops.shaped(_.copy(staticsAtArrival = true)))
+    assert(earlier == Specs.threeHops.shaped(_.having(StaticsAtArrival, true)))
   }
 
   test("a field that the version does not have is refused, and so is one that is missing") {
@@ -103,12 +104,12 @@ class StateFormatSpec extends AnyFunSuite {
     val rows = RowsSpec(IndexedSeq("k", "(v + 1)"), IndexedSeq("(v > 0)"))
     val meaning = MeaningSpec(IndexedSeq(Some(rows), None, None), IndexedSeq("(r1.v < r2.v)"), IndexedSeq("r1.v"))
     val spec =
-      Specs.threeHops.shaped(_.copy(
-        meaning = Some(meaning),
-        constants = Some(IndexedSeq("relation 1.k = relation 2.k = 1L"))
+      Specs.threeHops.shaped(_.having(MeaningSpec, Some(meaning)).having(
+        FixedConditions,
+        Some(IndexedSeq("relation 1.k = relation 2.k = 1L"))
       ))
     assert(StateFormat.fromJson(StateFormat.toJson(spec)) == spec)
-    val wrong = StateFormat.toJson(spec.shaped(_.copy(meaning = Some(meaning.copy(rows = meaning.rows.take(2))))))
+    val wrong = StateFormat.toJson(spec.shaped(_.having(MeaningSpec, Some(meaning.copy(rows = meaning.rows.take(2))))))
     assert(StateFormat.read(wrong).left.map(_._1) == Left(Mismatch.Unreadable))
   }
 
@@ -162,19 +163,25 @@ class StateFormatSpec extends AnyFunSuite {
     val together = Specs.threeHops.shaped { shape =>
       val inputs = shape.inputs.map(_.copy(kind = InputKind.Counted))
       val counted = shape.copy(inputs = inputs, residuals = IndexedSeq.empty, output = IndexedSeq(ColumnRef(1, 0)))
-      counted.copy(reduction = ReducedBlock.best(counted, IndexedSeq(1.0, 1.0, 1.0), once = false).map(_.reduction))
+      counted.having(
+        ReductionSpec,
+        ReducedBlock.best(counted, IndexedSeq(1.0, 1.0, 1.0), once = false).map(_.reduction)
+      )
     }
     assert(StateFormat.fromJson(StateFormat.toJson(together)) == together)
     // components with the same projection, apart, as checkpoints may have them
-    val counted = together.shaped(_.copy(reduction = together.shape.reduction.map { reduction =>
-      val IndexedSeq(GeneralizedNode(shared, parts)) = reduction.components: @unchecked
-      val top = parts.indices.map(RelationNode(_, shared, IndexedSeq.empty))
-      ReductionSpec(parts, GeneralizedNode(shared, top))
-    }))
+    val counted = together.shaped(_.having(
+      ReductionSpec,
+      together.shape.reduction.map { reduction =>
+        val IndexedSeq(GeneralizedNode(shared, parts)) = reduction.components: @unchecked
+        val top = parts.indices.map(RelationNode(_, shared, IndexedSeq.empty))
+        ReductionSpec(parts, GeneralizedNode(shared, top))
+      }
+    ))
     assert(counted.shape.reduction.exists(_.components.map(_.relations) == IndexedSeq(Seq(0), Seq(1, 2))))
     assert(StateFormat.fromJson(StateFormat.toJson(counted)) == counted)
     def refused(change: ReductionSpec => ReductionSpec): Boolean =
-      StateFormat.read(StateFormat.toJson(counted.shaped(s => s.copy(reduction = s.reduction.map(change))))).isLeft
+      StateFormat.read(StateFormat.toJson(counted.shaped(s => s.having(ReductionSpec, s.reduction.map(change))))).isLeft
     assert(refused(r => r.copy(components = r.components.take(1))))
     assert(!refused(r => r.copy(components = r.components.reverse))) // both project the same
     assert(refused(r => r.copy(components = IndexedSeq(r.components(1), r.components(1)))))
@@ -187,7 +194,8 @@ class StateFormatSpec extends AnyFunSuite {
       r.copy(top = RelationNode(0, BitSet(), IndexedSeq(RelationNode(1, BitSet(), IndexedSeq.empty))))
     ))
     val sums = IndexedSeq(SumSpec(IndexedSeq(ColumnRef(2, 0))), SumSpec(IndexedSeq(ColumnRef(0, 0), ColumnRef(1, 0))))
-    val summed = counted.shaped(s => s.copy(reduction = s.reduction.map(_.copy(sums = sums, failures = sums.take(1)))))
+    val summed =
+      counted.shaped(s => s.having(ReductionSpec, s.reduction.map(_.copy(sums = sums, failures = sums.take(1)))))
     assert(StateFormat.fromJson(StateFormat.toJson(summed)) == summed)
     assert(refused(_.copy(sums = sums, once = true)))
     for (wrong <- Seq(IndexedSeq.empty, IndexedSeq(ColumnRef(2, 7)), IndexedSeq(ColumnRef(3, 0)))) {

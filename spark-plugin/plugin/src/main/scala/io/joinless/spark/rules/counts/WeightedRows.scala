@@ -153,7 +153,7 @@ final case class WeightedRows(
     */
   private def recorded(ofJoin: MeaningSpec => MeaningSpec, ofGroups: GroupShape => GroupShape): WeightedRows = {
     def note(below: LogicalPlan): LogicalPlan = below match {
-      case join: JoinFreeJoin => join.copy(shape = join.shape.copy(meaning = join.shape.meaning.map(ofJoin)))
+      case join: JoinFreeJoin => join.copy(shape = join.shape.having(MeaningSpec, join.shape.meaning.map(ofJoin)))
       case groups: Groups => groups.copy(shape = ofGroups(groups.shape))
       case other => other.withNewChildren(other.children.map(note))
     }

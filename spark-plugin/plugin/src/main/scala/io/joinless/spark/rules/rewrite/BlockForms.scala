@@ -90,7 +90,7 @@ final private[spark] class BlockForms(
     def by(trees: ReductionSpec): BlockForm = {
       val rows = layout.copy(counted = true)
       val reduction = trees.copy(once = once, sums = layout.sums, failures = layout.failures)
-      BlockForm(rows, shape(rows).copy(reduction = Some(reduction)))
+      BlockForm(rows, shape(rows).having(ReductionSpec, Some(reduction)))
     }
 
     /** With the best trees, where they save work compared with enumeration. */

@@ -13,6 +13,7 @@ import io.joinless.spark.spec.{
   BlockShape,
   ColumnRef,
   ColumnSpec,
+  FixedConditions,
   InputKind,
   InputSpec,
   KeySpec,
@@ -168,9 +169,8 @@ final case class BlockLayout(
         )
       },
       output = columns.map(place).toIndexedSeq,
-      constants = Some(classes.constants),
       unboundedBy = if (hasEventTimes) lifetimes.map(_.left.toOption.map(_.leaf)) else IndexedSeq.empty
-    )
+    ).having(FixedConditions, Some(classes.constants))
 
   /** Whether rows could be evicted: some leaf has an event time. */
   private def hasEventTimes: Boolean =

@@ -16,7 +16,8 @@ import io.joinless.spark.spec.{
   NodeId,
   ReducedBlock,
   ResultSpec,
-  SqlTexts
+  SqlTexts,
+  StaticsAtArrival
 }
 import io.joinless.engine.query.JoinTree
 import org.apache.spark.sql.catalyst.expressions.{
@@ -70,11 +71,10 @@ final class RewriteBlock(layout: BlockLayout) {
 
   /** The block as it is recorded. */
   def shape(id: NodeId, tree: JoinTree, texts: SqlTexts)(implicit statics: StaticSides): BlockShape =
-    layout.shape(id, tree, columns).copy(
-      result = Some(result(texts)),
-      staticsAtArrival = statics.atArrival,
-      meaning = Option.when(layout.changelogs.nonEmpty)(meaning)
-    )
+    layout.shape(id, tree, columns)
+      .having(ResultSpec, Some(result(texts)))
+      .having(StaticsAtArrival, statics.atArrival)
+      .having(MeaningSpec, Option.when(layout.changelogs.nonEmpty)(meaning))
 
   /** The filters and expressions that must be the same for a delete as for its insert. */
   private def meaning: MeaningSpec = {

@@ -1,0 +1,78 @@
+package io.joinless.spark.spec
+
+import scala.collection.immutable.BitSet
+
+import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
+import io.joinless.spark.spec.JsonFields._
+import io.joinless.spark.spec.JsonValues.{array, numbers}
+import org.json4s.JsonAST._
+
+/** Join trees in a record: their JSON, and whether they are join trees of their relations.
+  *
+  * In a join tree, each relation stands for exactly one node, whose attributes are the relation's;
+  * a generalized node's attributes are contained in each of its children; the nodes with a given
+  * attribute are connected, that is, all but one of them share it with their parent.
+  */
+private[spec] object RecordedTree {
+
+  def write(tree: JoinTree): JObject = {
+    val relation = tree match {
+      case RelationNode(r, _, _) => List("relation" -> JInt(r))
+      case _: GeneralizedNode => Nil
+    }
+    JObject(
+      relation ++ List("attributes" -> numbers(tree.attributes.toSeq: _*), "children" -> array(tree.children)(write))
+    )
+  }
+
+  def read(json: JValue): JoinTree = {
+    val attributes = BitSet.fromSpecific(list(json, "attributes").map(attribute))
+    val children = list(json, "children").map(read)
+    json \ "relation" match {
+      case JNothing => GeneralizedNode(attributes, children)
+      case r => RelationNode(number(r), attributes, children)
+    }
+  }
+
+  /** Which part of a tree is too large, or violates its form: generalized nodes stand above the
+    * nodes they group, and below no relation.
+    */
+  def malformed(tree: JoinTree): Option[String] = {
+    val nodes = tree.preorder
+    if (nodes.size > 4 * SpecBounds.MaxRelations) Some(s"its tree has ${nodes.size} nodes")
+    else
+      nodes.collectFirst {
+        case g: GeneralizedNode if g.children.isEmpty => "a generalized node has no children"
+        case node if !node.isInstanceOf[GeneralizedNode] && node.children.exists(_.isInstanceOf[GeneralizedNode]) =>
+          "a generalized node is below a relation"
+      }
+  }
+
+  /** Why a tree is no join tree of these relations, which together have these attributes. */
+  def problem(
+      tree: JoinTree,
+      relations: IndexedSeq[Int],
+      attributesOf: IndexedSeq[BitSet],
+      name: Int => String
+  ): Option[String] = {
+    val nodes = tree.preorder
+    def stray = nodes.collectFirst {
+      case RelationNode(r, _, _) if !attributesOf.indices.contains(r) => s"relation $r is not there"
+      case RelationNode(r, attributes, _) if attributes != attributesOf(r) =>
+        s"the node of relation $r has other attributes"
+      case g: GeneralizedNode if !g.children.forall(c => g.attributes.subsetOf(c.attributes)) =>
+        "a generalized node has attributes that a child lacks"
+    }
+    lazy val pairs = edges(tree)
+    def torn = nodes.flatMap(_.attributes).distinct.find { x =>
+      nodes.count(_.attributes(x)) - pairs.count { case (p, c) => p.attributes(x) && c.attributes(x) } > 1
+    }
+    malformed(tree)
+      .orElse(stray)
+      .orElse(Option.when(tree.relations != relations.sorted)("a relation is missing or stands twice"))
+      .orElse(torn.map(x => s"the nodes with ${name(x)} are not connected"))
+  }
+
+  private def edges(tree: JoinTree): IndexedSeq[(JoinTree, JoinTree)] =
+    tree.preorder.flatMap(parent => parent.children.map(child => (parent, child)))
+}
