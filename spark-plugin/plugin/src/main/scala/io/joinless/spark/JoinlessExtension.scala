@@ -6,7 +6,8 @@ import io.joinless.spark.changes.{
   IncrementalHint,
   MaskStreams,
   NamesAsArguments,
-  ResolveDeltaOutput
+  ResolveDeltaOutput,
+  SampleInSql
 }
 import io.joinless.spark.checkpoint.StreamContext
 import io.joinless.spark.conf.JoinlessConf
@@ -34,6 +35,7 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
     JoinlessConf.register()
     extensions.injectTableFunction(IncrementalEnumerate.description)
     extensions.injectTableFunction(Expire.description)
+    extensions.injectTableFunction(SampleInSql.description)
     extensions.injectHintResolutionRule(_ => IncrementalHint)
     extensions.injectHintResolutionRule(_ => NamesAsArguments)
     extensions.injectHintResolutionRule(new CompileDeltas(_))

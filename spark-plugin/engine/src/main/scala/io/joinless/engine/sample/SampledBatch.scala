@@ -132,7 +132,7 @@ final class SampledBatch(
     touched.clear()
     newResults.clear()
     absences.foreach(setCounts(_))
-    readTotal(total)
+    SampledBatch.readTotal(tree, total)
     sample.foreachRemoved(emitted.push(_))
     removed = emitted.size
     sample.foreachAdded(emitted.push(_))
@@ -172,18 +172,12 @@ final class SampledBatch(
     r < relations
   }
 
-  /** The number of results now, from the annotation of the root. */
-  private def readTotal(into: Wide): Unit = {
-    val root = tree.root.annotation
-    if (root.isEmpty(0)) into.set(0L) else into.read(root.page(0), root.at(0))
-  }
-
   /** Fills the free places after deletions. The keys of the results that are not in the sample are
     * uniform on (`bound`, 1): the least of them enter.
     */
   private def refill(draws: Draws, bound: Double): Unit = {
     val (positions, unseen) = (new Wide, new Wide)
-    readTotal(positions)
+    SampledBatch.readTotal(tree, positions)
     if (residuals.isEmpty) unseen.set(positions) else countResults(unseen)
     unseen.subtract(Wide(sample.size.toLong))
     val places = Wide((sample.capacity - sample.size).toLong)
@@ -310,8 +304,22 @@ final class SampledBatch(
   }
 }
 
-private object SampledBatch {
+object SampledBatch {
+
+  /** The number of results of a tree with [[io.joinless.engine.algebra.WideCounts]] as aggregates;
+    * with residual conditions an upper bound.
+    */
+  def total(tree: ViewTree): BigInt = {
+    val total = new Wide
+    readTotal(tree, total)
+    total.toBigInt
+  }
+
+  private def readTotal(tree: ViewTree, into: Wide): Unit = {
+    val root = tree.root.annotation
+    if (root.isEmpty(0)) into.set(0L) else into.read(root.page(0), root.at(0))
+  }
 
   /** The most positions that are drawn at once to find results among those that residuals reject. */
-  final val MostDrawn = 1 << 16
+  final private val MostDrawn = 1 << 16
 }

@@ -4,7 +4,7 @@ import scala.util.control.NonFatal
 
 import io.joinless.spark.errors.{JoinlessErrors, Suggestion}
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.marks.{ChangeColumn, ChangeFeeds, Changelog, DeltaOutput, TakenAsRows}
+import io.joinless.spark.plans.marks.{ChangeColumn, ChangeFeeds, Changelog, DeltaOutput, SampleOf, TakenAsRows}
 import io.joinless.spark.plans.values.{ChangeTypes, DeltaForm}
 import io.joinless.spark.spec.TimeSpec
 import org.apache.spark.sql.DataFrame
@@ -45,6 +45,20 @@ object Changes {
   def expire(df: DataFrame, column: String, after: String): DataFrame = of(df) {
     Plans.dataFrame(df, expiring(Plans.analyzed(df), column, after))
   }
+
+  /** A sample that is kept of the rows of `df`. */
+  def sample(df: DataFrame, size: Long, seed: Long): DataFrame = of(df) {
+    Plans.dataFrame(df, sampling(Plans.analyzed(df), size, seed))
+  }
+
+  /** A resolved plan with the mark of `sample`. */
+  def sampling(plan: LogicalPlan, size: Long, seed: Long): LogicalPlan = {
+    if (size <= 0 || size > MaxSample) throw JoinlessErrors.sampleSize(size.toString, MaxSample)
+    SampleOf(plan, size.toInt, seed)
+  }
+
+  /** The most rows that a sample can have: they are in the memory of one executor. */
+  final val MaxSample = 10000000L
 
   /** A resolved plan with the mark of `expire`. */
   def expiring(plan: LogicalPlan, column: String, after: String): LogicalPlan = {

@@ -3,7 +3,7 @@ package io.joinless.spark.changes
 import java.util.Locale
 
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.marks.{UnresolvedDeltaOutput, UnresolvedExpiry}
+import io.joinless.spark.plans.marks.{UnresolvedDeltaOutput, UnresolvedExpiry, UnresolvedSample}
 import io.joinless.spark.plans.values.DeltaForm
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.analysis.{UnresolvedAttribute, UnresolvedTableValuedFunction}
@@ -183,5 +183,8 @@ object ResolveDeltaOutput extends Rule[LogicalPlan] {
     case UnresolvedExpiry(child, column, after) if child.resolved =>
       if (!child.isStreaming) throw JoinlessErrors.notStreaming()
       Changes.expiring(child, column, after)
+    case UnresolvedSample(child, size, seed) if child.resolved =>
+      if (!child.isStreaming) throw JoinlessErrors.notStreaming()
+      Changes.sampling(child, size, seed)
   }
 }

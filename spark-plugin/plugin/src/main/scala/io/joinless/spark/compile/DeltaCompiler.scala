@@ -5,7 +5,7 @@ import io.joinless.spark.compile.streams.{Changes, Emission, GroupCompiler, Read
 import io.joinless.spark.compile.template.{CurrentTime, DeltaScope, FirstRows, ResultKey, StoredInput, Subqueries}
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.marks.{ChangeColumn, ChangeFeeds, Changelog, DeltaOutput, TakenAsRows}
+import io.joinless.spark.plans.marks.{ChangeColumn, ChangeFeeds, Changelog, DeltaOutput, SampleOf, TakenAsRows}
 import io.joinless.spark.plans.nodes.{DeltaRows, Groups, JoinFreeJoin, StreamRef}
 import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.plans.values.DeltaForm
@@ -22,6 +22,7 @@ import io.joinless.spark.spec.{
   MeaningSpec,
   OriginSpec,
   RecordedQuery,
+  SampleSpec,
   SqlTexts,
   StateFormat
 }
@@ -86,7 +87,7 @@ final class DeltaCompiler(
         )
     }
     reason.toLeft {
-      compiled.collectFirst { case changelog: Changelog => changelog }.foreach { unmarked =>
+      compiled.collectFirst { case unmarked @ (_: Changelog | _: SampleOf) => unmarked }.foreach { unmarked =>
         throw JoinlessErrors.retractionsNotRepresentable(unmarked.output.map(_.name).mkString(", "))
       }
       compiled
@@ -182,6 +183,7 @@ final class DeltaCompiler(
       case aggregate: Aggregate if aggregate.isStreaming && reason.isEmpty =>
         replaced(aggregate)(groups(aggregate, streams))
       case StoredInput(child) if reason.isEmpty => replaced(child)(stored(child, streams))
+      case sample: SampleOf if reason.isEmpty => replaced(sample)(sampled(sample, streams))
       case union: Union if reason.isEmpty && union.exists(expires(_, streams)) =>
         // rows of the other parts have no such time: the union reads rows that expire as changes
         val isStream = !isRowWise(union, streams)
@@ -214,6 +216,27 @@ final class DeltaCompiler(
   /** A stream of the changes of a plan's rows, for a block above that stores them. */
   private def stored(plan: LogicalPlan, streams: Streams): Either[Reason, LogicalPlan] =
     rows(plan, streams, Consumer.Block).map(streams.addRows(_, plan.output))
+
+  /** A stream of the changes of a sample. It is drawn from the results of a block, without listing
+    * them, where the plan is one; else from rows that are stored one by one.
+    */
+  private def sampled(mark: SampleOf, streams: Streams): Either[Reason, LogicalPlan] = {
+    val consumer = Consumer.Sample(SampleSpec(mark.size, mark.seed))
+
+    /** Whether each result of the plan is one of a block. */
+    def isBlock = !isRowWise(mark.child, streams) && extracted(mark.child, streams).exists { block =>
+      block.late.isEmpty && block.leaves.forall(leaf => Streams.isLinear(leaf.plan))
+    }
+    for {
+      _ <- Option.when(streams.emission.isFinal)(Reason(Reason.SampleIsNotFinal)).toLeft(())
+      input <- if (isBlock) Right(mark.child) else stored(mark.child, streams)
+      rows <- block(input, streams, consumer)
+    } yield streams.addRows(rows, mark.output)
+  }
+
+  /** The block that a plan is, with the times by which its rows are bounded. */
+  private def extracted(plan: LogicalPlan, streams: Streams): Either[Reason, JoinBlock] =
+    ExtractJoinBlock(withTimes(plan, streams), plan.outputSet).map(streams.emission.timed(_, streams))
 
   /** A stream of the changes of a GROUP BY's results, below the projection to the columns of the
     * aggregate. Its input is compiled first.
@@ -314,8 +337,7 @@ final class DeltaCompiler(
     * demand.
     */
   private def block(plan: LogicalPlan, streams: Streams, consumer: Consumer): Either[Reason, WeightedRows] = for {
-    extracted <- ExtractJoinBlock(withTimes(plan, streams), plan.outputSet)
-    asWritten = streams.emission.timed(extracted, streams)
+    asWritten <- extracted(plan, streams)
     _ <- new DeltaScope(streams.isChangelog, streams.expiry(_).isDefined)(asWritten).toLeft(())
     _ <- streams.emission.refused(asWritten, streams).toLeft(())
     closed = layoutOf(asWritten, streams)
@@ -332,12 +354,15 @@ final class DeltaCompiler(
     val forms =
       new BlockForms(conf, texts, layoutOf(_, streams), tree, _.leaves.forall(leaf => Streams.isLinear(leaf.plan)))
     streams.noteUnbounded(streams.emission.unboundedMatches(layout, streams))
+    val sample = consumer.sample.flatMap(forms.sampled(layout, _))
     // counts would keep all rows
-    val form = consumer.demand.filterNot(_ => streams.emission.isFinal).fold(forms.enumerated(layout)) { demand =>
-      // a plain query counts equal results in update mode; a query whose changes are requested need
-      // not
-      forms.of(layout, Seq(demand, demand.copy(once = false)).distinct, recordedBlocks)
-    }
+    val form =
+      sample.getOrElse(consumer.demand.filterNot(_ => streams.emission.isFinal).fold(forms.enumerated(layout)) {
+        demand =>
+          // a plain query counts equal results in update mode; a query whose changes are requested need
+          // not
+          forms.of(layout, Seq(demand, demand.copy(once = false)).distinct, recordedBlocks)
+      })
     val template = block.leaves.indices.map(i => form.rewrite.scan(i, form.layout.block.leaves(i).plan))
     val scans = template.zipWithIndex.map { case (scan, i) =>
       // the scans are merged in each batch
@@ -405,8 +430,13 @@ final class DeltaCompiler(
   * @param isResult no stateful operator stands above: then rows are stored, for the complete result
   * @param demand what is needed of rows that are added up; None where equal rows are emitted one by
   *   one
+  * @param sample the part of results that is needed; None for all
   */
-sealed abstract private class Consumer(val isResult: Boolean, val demand: Option[Demand]) {
+sealed abstract private class Consumer(
+    val isResult: Boolean,
+    val demand: Option[Demand],
+    val sample: Option[SampleSpec] = None
+) {
 
   /** The consumer for the input of a window: windows read the rows themselves. */
   def ofWindows: Consumer = if (isResult) this else Consumer.Block
@@ -418,6 +448,7 @@ sealed abstract private class Consumer(val isResult: Boolean, val demand: Option
 private object Consumer {
   case object Result extends Consumer(isResult = true, None)
   case object Block extends Consumer(isResult = false, None)
+  final case class Sample(of: SampleSpec) extends Consumer(isResult = false, None, Some(of))
   final case class Groups(of: Demand) extends Consumer(isResult = false, Some(of)) {
     override def ofRows: Consumer = Groups(of.ofRows)
   }
@@ -429,13 +460,15 @@ object DeltaCompiler {
   private[compile] def inlined(plan: LogicalPlan): LogicalPlan =
     if (plan.exists(_.isInstanceOf[WithCTE])) InlineCTE(alwaysInline = true)(plan) else plan
 
-  /** Whether the plan requests changes, or reads a changelog. */
-  def hasMarks(plan: LogicalPlan): Boolean =
-    plan.exists(node => node.isInstanceOf[Changelog] || node.isInstanceOf[DeltaOutput])
+  /** Whether the plan requests changes, or has rows that are deleted: of a changelog or a sample. */
+  def hasMarks(plan: LogicalPlan): Boolean = plan.exists {
+    case _: Changelog | _: SampleOf | _: DeltaOutput => true
+    case _ => false
+  }
 
-  /** Whether the plan reads a changelog where no changes are requested. */
+  /** Whether the plan has rows that are deleted, where no changes are requested. */
   def reads(plan: LogicalPlan): Boolean = plan match {
-    case _: Changelog => true
+    case _: Changelog | _: SampleOf => true
     case _: DeltaOutput => false
     case other => other.children.exists(reads)
   }

@@ -2,6 +2,7 @@ package io.joinless.spark.compile
 
 import io.joinless.spark.compile.streams.{Emission, GroupCompiler}
 import io.joinless.spark.compile.template.{DeltaScope, FirstRows, RowNumbers}
+import io.joinless.spark.plans.marks.SampleOf
 import io.joinless.spark.plans.nodes.StreamRef
 import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.plans.values.{BestRows, InPlaceOf, RowOrder}
@@ -97,6 +98,7 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
   /** Whether rows can be deleted. */
   private def canGo(rows: LogicalPlan): Boolean = rows.exists {
     case ref: StreamRef => isChangelog(ref)
+    case _: SampleOf => true
     case join: Join => !join.joinType.isInstanceOf[InnerLike]
     case _: Aggregate => true
     case _ => false

@@ -99,6 +99,12 @@ object JoinlessErrors {
   def retractionsNotRepresentable(columns: String): JoinlessAnalysisException =
     analysis("JOINLESS_RETRACTIONS_NOT_REPRESENTABLE", "columns" -> columns)
 
+  def sampleSize(size: String, most: Long): JoinlessAnalysisException =
+    analysis("JOINLESS_SAMPLE.SIZE", "size" -> size, "most" -> most.toString)
+
+  def sampleArguments(arguments: String): JoinlessAnalysisException =
+    analysis("JOINLESS_SAMPLE.ARGUMENTS", "arguments" -> arguments)
+
   /** A row of a changelog has a change type that is none.
     *
     * @param value the change type, if it is not NULL

@@ -162,6 +162,7 @@ final case class JoinFreeExec(
     longMetric(OperatorMetrics.StepsSaved).set(RelationSizes.saved(spec.shape, rows))
     val progress = super.getProgress()
     for ((relation, n) <- spec.relations.zip(rows)) progress.customMetrics.put(OperatorMetrics.rowsOf(relation.name), n)
+    CellSizes.results(sizes).foreach(n => progress.customMetrics.put(OperatorMetrics.ResultSize, n))
     for ((times, n) <- LateRows.byTimes(below)) progress.customMetrics.put(LateRows.lateOf(times), n)
     for (note <- notes; (_, time) <- note.arguments.find(_._1 == "time"))
       progress.customMetrics.put(OperatorMetrics.anyAgeOf(time), 1L)
@@ -263,7 +264,20 @@ final case class JoinFreeExec(
     if (lease.rolledBack) longMetric(OperatorMetrics.BatchesRolledBack) += 1
     val reader = logReader(cell, info.storeVersion)
     val work =
-      CellContext(spec, residuals, cell, store, reader, checkSize, commitCell, measured, deltas, negatives, eviction)
+      CellContext(
+        spec,
+        residuals,
+        cell,
+        store,
+        reader,
+        checkSize,
+        commitCell,
+        measured,
+        deltas,
+        negatives,
+        eviction,
+        info.storeVersion
+      )
     task = kind.task(work, start, rows)
     new InterruptibleIterator(context, task)
   }

@@ -28,7 +28,8 @@ object ChosenShares {
       Option.when(shape.reduction.isEmpty)(best(2 * cores)).filter(Placement.of(shape, _, sizes).copiesNothing)
         .getOrElse(best(cores))
     val shares =
-      if (conf.shares.nonEmpty) named(shape, partitions, conf.shares)
+      if (shape.sample.isDefined) best(1L)
+      else if (conf.shares.nonEmpty) named(shape, partitions, conf.shares)
       else if (conf.maxCells > 0) best(conf.maxCells.toLong)
       else byCores(cores.toLong)
     BlockSpec(shape, shares)

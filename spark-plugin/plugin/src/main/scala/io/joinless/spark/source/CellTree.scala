@@ -7,7 +7,7 @@ import io.joinless.engine.view.ViewTree
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.exec.cells.{CellKinds, LogReplay, ReducedCell}
-import io.joinless.spark.spec.{BlockSpec, ReductionSpec}
+import io.joinless.spark.spec.{BlockSpec, ReductionSpec, SampleSpec}
 import io.joinless.spark.state.CommittedStores
 import io.joinless.spark.state.cells.{CellId, CellState, StateVersion, ViewTreeCache}
 import io.joinless.spark.state.log.ChangeLogReader
@@ -36,7 +36,7 @@ final private[source] class CellTree(spec: BlockSpec, stores: CommittedStores, c
     */
   def rebuilt(keep: ChangeLogReader.Keep): ViewTree = {
     // rows are enumerated here, also where their query counts them only
-    val enumerated = spec.shaped(_.having(ReductionSpec, None))
+    val enumerated = spec.shaped(_.having(ReductionSpec, None).having(SampleSpec, None))
     restored(enumerated, keep)(CellKinds.of(enumerated).rebuild).tree
   }
 

@@ -11,6 +11,7 @@ private[spec] object BlockProperties {
     FixedConditions,
     OriginSpec,
     ReductionSpec,
-    ColumnsInOrder
+    ColumnsInOrder,
+    SampleSpec
   )
 }

@@ -37,6 +37,7 @@ final case class BlockShape(
   def origins: Option[IndexedSeq[OriginSpec]] = properties(OriginSpec)
   def reduction: Option[ReductionSpec] = properties(ReductionSpec)
   def order: IndexedSeq[IndexedSeq[String]] = properties(ColumnsInOrder)
+  def sample: Option[SampleSpec] = properties(SampleSpec)
 
   /** The shape with further conditions, per relation, that a changelog's rows have passed. */
   def filteredBefore(filters: IndexedSeq[IndexedSeq[String]]): BlockShape =

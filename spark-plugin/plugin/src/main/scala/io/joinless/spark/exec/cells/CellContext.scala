@@ -17,6 +17,7 @@ import org.apache.spark.sql.joinless.BlockStore
   * @param checkSize called with the bytes of the state from time to time, and before the commit;
   *   throws if the state is too large
   * @param commit makes the batch durable; gets the state after the batch, and how to undo the batch
+  * @param number of the batch
   * @param watermark the watermark at the end of the batch: rows of later batches are late up to it;
   *   milliseconds
   */
@@ -31,7 +32,8 @@ final private[exec] case class CellContext(
     metrics: TaskMetrics,
     weighted: Boolean = false,
     negatives: Boolean = false,
-    watermark: Long = Long.MinValue
+    watermark: Long = Long.MinValue,
+    number: Long = 0L
 ) {
 
   /** The blocks of the cell's log. */

@@ -6,7 +6,8 @@ import io.joinless.spark.state.cells.CellState
 /** The kinds of cells. */
 private[spark] object CellKinds {
 
-  private[exec] val all: Seq[CellKind[_ <: CellState]] = Seq(AppendedCell, ForgettingCell, ChangelogCell, ReducedCell)
+  private[exec] val all: Seq[CellKind[_ <: CellState]] =
+    Seq(AppendedCell, ForgettingCell, ChangelogCell, ReducedCell, SampledCell)
 
   /** The kind of a block's cells. */
   def of(spec: BlockSpec): CellKind[_ <: CellState] =

@@ -15,13 +15,15 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
   */
 private[spark] object ChangelogCell extends NettedCell[ViewTree, ChangelogState] {
 
-  override def fits(spec: BlockSpec): Boolean = spec.retractable && spec.shape.reduction.isEmpty
+  override def fits(spec: BlockSpec): Boolean =
+    spec.retractable && spec.shape.reduction.isEmpty && spec.shape.sample.isEmpty
 
   override protected def views(spec: BlockSpec): ViewTree = new ViewTree(RowCodec.blockDef(spec))
 
   override protected def restoration(views: ViewTree): Restoration = new Restoration(views)
 
   override protected def state(
+      spec: BlockSpec,
       views: ViewTree,
       end: LogEnd,
       extent: LogExtent,

@@ -1,7 +1,10 @@
 package io.joinless.spark.exec.cells
 
+import scala.collection.mutable.ArrayBuffer
+
 import io.joinless.engine.view.RowStore
 import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.state.cells.StoredSample
 import io.joinless.spark.state.log.{ChangeLogReader, LogEnd, LoggedBlock}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
@@ -22,11 +25,20 @@ final private[spark] class LogReplay(
     val watermark: Long = Long.MinValue
 ) {
 
+  private[this] val sampled = new ArrayBuffer[(Long, Array[Byte])]
+
+  /** The sampled results beside the blocks, by their numbers; known once the blocks were read. */
+  def aside: collection.Seq[(Long, Array[Byte])] = sampled
+
+  /** The error for one of these. */
+  def damaged(number: Long, what: String): Throwable = reader.damaged(number, what)
+
   /** Calls `f` with each block, whose rows are added to `views`. Returns the end of the log. */
   def foreachBlock(views: RowStore)(f: LoggedBlock => Unit): LogEnd = {
     var checked = 0L
     for ((key, value) <- blocks) {
-      f(new LoggedBlock(key, value, reader))
+      if (StoredSample.isSample(key)) sampled += key.getLong(0) -> value.getBinary(0)
+      else f(new LoggedBlock(key, value, reader))
       if (reader.entries - checked >= CellContext.RowsBetweenSizeChecks) {
         checked = reader.entries
         checkSize(views.bytes)

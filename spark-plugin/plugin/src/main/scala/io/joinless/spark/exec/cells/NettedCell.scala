@@ -26,9 +26,16 @@ abstract private[exec] class NettedCell[V <: RowStore, S <: NettedState: ClassTa
   protected def restoration(views: V): Restoration
 
   /** The state that consists of these parts. */
-  protected def state(views: V, end: LogEnd, extent: LogExtent, expiring: Option[ExpiringRows]): S
+  protected def state(
+      spec: BlockSpec,
+      views: V,
+      end: LogEnd,
+      extent: LogExtent,
+      expiring: Option[ExpiringRows]
+  ): S
 
-  final override def empty(spec: BlockSpec): S = state(views(spec), LogEnd.Empty, new LogExtent(spec), expiring(spec))
+  final override def empty(spec: BlockSpec): S =
+    state(spec, views(spec), LogEnd.Empty, new LogExtent(spec), expiring(spec))
 
   /** Inserts each append-only row as it is read, and each other row with the counts of its newest
     * block.
@@ -38,7 +45,7 @@ abstract private[exec] class NettedCell[V <: RowStore, S <: NettedState: ClassTa
     val expires = expiring(log.spec)
     expires.foreach(_.restore(present))
     log.checkSize(present.bytes)
-    state(present, end, extent, expires)
+    state(log.spec, present, end, extent, expires)
   }
 
   /** The times at which rows expire, still without rows; None if no row does. */
@@ -53,7 +60,7 @@ abstract private[exec] class NettedCell[V <: RowStore, S <: NettedState: ClassTa
 abstract private[spark] class NettedState(end: LogEnd, val extent: LogExtent, val expiring: Option[ExpiringRows])
     extends CellState(end) {
 
-  final override protected def bytesOfParts: Long = extent.bytes + expiring.fold(0L)(_.bytes)
+  override protected def bytesOfParts: Long = extent.bytes + expiring.fold(0L)(_.bytes)
   final override def logRows: Long = extent.entries
   final override def negativeRows: Long = extent.negatives
   final override def nextEnd: Long = expiring.fold(Long.MaxValue)(_.next(views))

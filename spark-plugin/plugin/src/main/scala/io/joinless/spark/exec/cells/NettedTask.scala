@@ -4,7 +4,7 @@ import io.joinless.engine.algebra.WeightOverflow
 import io.joinless.engine.update.{DeleteOfAbsentRow, NettedBatch, Reversal}
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.exec.rows.RowText
-import io.joinless.spark.state.RowWords
+import io.joinless.spark.state.{Rollback, RowWords}
 import io.joinless.spark.state.cells.{CellJournal, CellState, Undo}
 import io.joinless.spark.state.log.{LogExtent, NewestCounts}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -15,13 +15,15 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
   *
   * @param first rolls back the first batch of a cell
   * @param reversal of the state at the start
+  * @param further parts of the state that the batch changes in place
   */
 abstract private class NettedTask(
     context: CellContext,
     start: NettedState,
     exchanged: Iterator[InternalRow],
     first: Undo,
-    reversal: => Reversal
+    reversal: => Reversal,
+    further: Seq[Rollback] = Nil
 ) extends CellTask(context, start) {
   import context._
 
@@ -38,7 +40,7 @@ abstract private class NettedTask(
   private[this] var prepared = false
 
   final override protected val undo: Undo =
-    notes.fold(first)(n => new CellJournal(start, n.reversal, n +: start.expiring.toSeq))
+    notes.fold(first)(n => new CellJournal(start, n.reversal, (n +: start.expiring.toSeq) ++ further))
 
   /** The batch that is collected and applied to the views. */
   protected def batch: NettedBatch

@@ -21,6 +21,7 @@ private[spark] object ReducedCell extends NettedCell[ReducedJoin, ReducedState] 
 
   /** The state of these parts. */
   override protected def state(
+      spec: BlockSpec,
       views: ReducedJoin,
       end: LogEnd,
       extent: LogExtent,

@@ -17,7 +17,8 @@ final case class CellSizes(
     bytes: Long,
     storeBytes: Long,
     nextEnd: Long,
-    inputs: IndexedSeq[Long]
+    inputs: IndexedSeq[Long],
+    results: Option[BigInt]
 )
 
 object CellSizes {
@@ -33,7 +34,8 @@ object CellSizes {
     state.bytes,
     storeBytes,
     state.nextEnd,
-    state.views.rowsOfInputs
+    state.views.rowsOfInputs,
+    state.results
   )
 
   /** The newest report of each cell.
@@ -41,6 +43,12 @@ object CellSizes {
     * @param reported in the order in which cells committed
     */
   def lastOfEachCell(reported: Seq[CellSizes]): Seq[CellSizes] = reported.groupBy(_.cell).values.map(_.last).toSeq
+
+  /** The number of results of all cells, at most the greatest long; None where it is not known. */
+  def results(sizes: Seq[CellSizes]): Option[Long] =
+    Option.when(sizes.nonEmpty && sizes.forall(_.results.isDefined))(
+      sizes.flatMap(_.results).sum.min(BigInt(Long.MaxValue)).toLong
+    )
 
   /** The operator's metrics that are sizes, by name. */
   def figures(sizes: Seq[CellSizes]): Seq[(String, Long)] = Seq(

@@ -37,6 +37,11 @@ object OperatorMetrics {
   final val CommitMs = "commitMs"
   final val RebuildMs = "rebuildMs"
 
+  /** The number of results, where a sample of them is kept; with conditions that are checked on each
+    * result an upper bound.
+    */
+  final val ResultSize = "resultSize"
+
   /** The rows of a relation. */
   def rowsOf(relation: String): String = s"rows.$relation"
 

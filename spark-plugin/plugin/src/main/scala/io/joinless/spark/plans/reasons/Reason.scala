@@ -182,6 +182,11 @@ object Reason {
     "The query requests rows that are final, and <why>.",
     "<advice>"
   )
+  val SampleIsNotFinal: Code = Code(
+    "SAMPLE_IS_NOT_FINAL",
+    "Rows leave a sample when others take their places, so no row of it is final.",
+    "Request the changes of the sample: incrementalEnumerate() without emit=\"on_close\"."
+  )
   val LateResults: Code = Code(
     "LATE_RESULTS",
     "Results can have a time <time> of any age, since nothing bounds how late rows of <by> join rows of <relation>. <operator> above the " +

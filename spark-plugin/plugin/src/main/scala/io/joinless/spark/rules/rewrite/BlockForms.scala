@@ -5,14 +5,16 @@ import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.rules.blocks.JoinBlock
 import io.joinless.spark.rules.counts.{Demand, SummedArguments}
 import io.joinless.spark.rules.extract.StaticSides
-import io.joinless.spark.spec.{BlockShape, NodeId, ReducedBlock, ReductionSpec, SpecComparison, SqlTexts}
+import io.joinless.spark.spec.{BlockShape, NodeId, ReducedBlock, ReductionSpec, SampleSpec, SpecComparison, SqlTexts}
 
 /** A way to maintain a block: which columns of its rows are stored, and what is emitted of its
   * results.
   */
 final private[spark] case class BlockForm(layout: BlockLayout, shape: BlockShape) {
   def rewrite: RewriteBlock = new RewriteBlock(layout)
-  def counts: Boolean = shape.reduction.isDefined
+
+  /** Rows of insert-only streams are counted. */
+  def counts: Boolean = shape.reduction.isDefined || shape.sample.isDefined
 }
 
 /** The ways to maintain a block whose results are added up: sums, numbers of equal results, or each
@@ -53,6 +55,12 @@ final private[spark] class BlockForms(
 
   /** The form in which each result is enumerated. */
   def enumerated(layout: BlockLayout): BlockForm = BlockForm(layout, shape(layout))
+
+  /** The form of which a sample is kept; None if the rows of the leaves cannot carry weights. */
+  def sampled(layout: BlockLayout, sample: SampleSpec): Option[BlockForm] = Option.when(canCount(layout.block)) {
+    val rows = layout.copy(counted = true, sample = Some(sample))
+    BlockForm(rows, shape(rows))
+  }
 
   /** The form that stores what a recorded block stores, if there is one: counted in one of the
     * ways, else enumerated. The recorded trees are continued, so none is searched.

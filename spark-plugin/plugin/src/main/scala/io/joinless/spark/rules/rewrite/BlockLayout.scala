@@ -21,6 +21,7 @@ import io.joinless.spark.spec.{
   NodeId,
   RelationSpec,
   ResidualSpec,
+  SampleSpec,
   SumSpec,
   TimeSpec
 }
@@ -45,6 +46,7 @@ import org.apache.spark.sql.joinless.KeyBytes
   *   is left out
   * @param unguarded such keys for which leaving out rows is impossible
   * @param counted equal rows of insert-only streams are one row with a multiplicity
+  * @param sample the sample of its results that is kept
   * @param forgets rows that can be part of no further result need not be kept
   * @param expiring the leaves whose rows expire: a stored column, and how many microseconds after
   *   it
@@ -64,6 +66,7 @@ final case class BlockLayout(
     guarded: Seq[Term],
     unguarded: Seq[Term],
     counted: Boolean,
+    sample: Option[SampleSpec],
     forgets: Boolean,
     expiring: Map[Int, Expiry],
     kinds: Option[IndexedSeq[IndexedSeq[KindOfRows]]],
@@ -170,7 +173,7 @@ final case class BlockLayout(
       },
       output = columns.map(place).toIndexedSeq,
       unboundedBy = if (hasEventTimes) lifetimes.map(_.left.toOption.map(_.leaf)) else IndexedSeq.empty
-    ).having(FixedConditions, Some(classes.constants))
+    ).having(FixedConditions, Some(classes.constants)).having(SampleSpec, sample)
 
   /** Whether rows could be evicted: some leaf has an event time. */
   private def hasEventTimes: Boolean =
@@ -264,6 +267,7 @@ object BlockLayout {
       guarded,
       unguarded,
       counted = false,
+      sample = None,
       forgets = false,
       expiring = expiring,
       kinds = None,

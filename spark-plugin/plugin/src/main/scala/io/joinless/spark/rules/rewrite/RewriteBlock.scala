@@ -74,7 +74,7 @@ final class RewriteBlock(layout: BlockLayout) {
     layout.shape(id, tree, columns)
       .having(ResultSpec, Some(result(texts)))
       .having(StaticsAtArrival, statics.atArrival)
-      .having(MeaningSpec, Option.when(layout.changelogs.nonEmpty)(meaning))
+      .having(MeaningSpec, Option.when(layout.changelogs.nonEmpty || layout.sample.isDefined)(meaning))
 
   /** The filters and expressions that must be the same for a delete as for its insert. */
   private def meaning: MeaningSpec = {
@@ -196,7 +196,7 @@ final class RewriteBlock(layout: BlockLayout) {
       Project((result ++ sums.flatten) :+ weight, filtered(node)),
       projected,
       text,
-      layout.changelogs.nonEmpty,
+      layout.changelogs.nonEmpty || layout.sample.isDefined,
       sumColumns,
       layout.block.summed.keys.map(_.map(key => layout.output.indexWhere { case (a, _) => a.exprId == key.exprId }))
     )

@@ -30,6 +30,9 @@ abstract class CellState(val log: LogEnd) {
   /** Rows of changelogs with a negative count in some relation. */
   def negativeRows: Long = 0L
 
+  /** The number of results, where it is known. */
+  def results: Option[BigInt] = None
+
   /** The least watermark at which a row is evicted or expires; the greatest long if there is none.
     */
   def nextEnd: Long = Long.MaxValue

@@ -43,6 +43,9 @@ final class ChangeLogReader(
   /** Entries of the blocks that were read. */
   def entries: Long = entryCount
 
+  /** The error for an entry of the store that is no block of the log. */
+  def damaged(number: Long, what: String): Throwable = corrupt(number, what)
+
   /** Number of the first block in the store, as of the blocks that were read. */
   def oldestSequence: Long = blocks.iterator.map(_.first).minOption.getOrElse(0L)
 

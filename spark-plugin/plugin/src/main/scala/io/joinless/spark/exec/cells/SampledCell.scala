@@ -1,0 +1,142 @@
+package io.joinless.spark.exec.cells
+
+import io.joinless.engine.algebra.WideCounts
+import io.joinless.engine.sample.{Reservoir, SampleJournal, SampledBatch}
+import io.joinless.engine.update.{Restoration, Reversal}
+import io.joinless.engine.view.{AggregatesDef, RowStore, ViewTree}
+import io.joinless.spark.exec.rows.{NetRows, OutputRow, ResidualPredicates}
+import io.joinless.spark.spec.{BlockSpec, RowCodec}
+import io.joinless.spark.state.Rollback
+import io.joinless.spark.state.cells.{CellState, StoredSample}
+import io.joinless.spark.state.log.{LogEnd, LogExtent}
+import io.joinless.spark.state.times.ExpiringRows
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/** Cells of blocks of whose results a sample is kept: results are counted exactly, and only those
+  * that are drawn are found. Besides the log, the store has the sampled copies ([[StoredSample]]).
+  */
+private[spark] object SampledCell extends NettedCell[ViewTree, SampledState] {
+
+  override def fits(spec: BlockSpec): Boolean = spec.shape.sample.isDefined
+
+  override protected def views(spec: BlockSpec): ViewTree = new ViewTree(
+    RowCodec.blockDef(spec),
+    Some(AggregatesDef(WideCounts, IndexedSeq.fill(spec.relations.size)(None)))
+  )
+
+  override protected def restoration(views: ViewTree): Restoration = new Restoration(views)
+
+  /** The state of these parts, without a sample. */
+  override protected def state(
+      spec: BlockSpec,
+      views: ViewTree,
+      end: LogEnd,
+      extent: LogExtent,
+      expiring: Option[ExpiringRows]
+  ): SampledState =
+    new SampledState(views, end, extent, expiring, new Reservoir(spec.shape.sample.get.size, spec.relations.size))
+
+  override def rebuild(log: LogReplay): SampledState = {
+    val state = super.rebuild(log)
+    StoredSample.restore(state.sample, state.views, log.aside, log.damaged)
+    log.checkSize(state.bytes)
+    state
+  }
+
+  override protected def newTask(context: CellContext, state: SampledState, rows: Iterator[InternalRow]): CellTask =
+    new SampledTask(context, state, rows, new SampleRollback(state))
+}
+
+/** @param sample the copies of results that are kept */
+final private[spark] class SampledState(
+    override val views: ViewTree,
+    end: LogEnd,
+    extent: LogExtent,
+    expiring: Option[ExpiringRows],
+    val sample: Reservoir
+) extends NettedState(end, extent, expiring) {
+
+  override protected def bytesOfParts: Long = super.bytesOfParts + sample.bytes
+
+  /** The number of results; with residual conditions an upper bound. */
+  override def results: Option[BigInt] = Some(SampledBatch.total(views))
+
+  override def at(end: LogEnd): SampledState = new SampledState(views, end, extent, expiring, sample)
+}
+
+/** Rolls the sample back, after the views. */
+final private class SampleRollback(state: SampledState) extends Rollback {
+  val journal = new SampleJournal(state.sample, state.views)
+
+  override def rollBack(views: RowStore): Unit = journal.undo()
+
+  override def bytesToRollBack: Long = journal.bytes
+}
+
+/** One batch in one cell of a sampled block. Exchange rows with weights in; out, the net changes of
+  * the sample. Nothing is enumerated: the batch says which copies of results leave and enter
+  * ([[SampledBatch]]), and these are written to the store.
+  *
+  * Random numbers follow from the seed of the sample, the cell and the number of the batch. So a
+  * batch that is played again gives the same sample.
+  *
+  * Cost: the batch in memory, netted; then a step per tuple whose count changes, and what the
+  * copies cost that enter. The output, at most twice the sample, is in memory: different results can
+  * be equal rows.
+  */
+final private class SampledTask(
+    context: CellContext,
+    start: SampledState,
+    exchanged: Iterator[InternalRow],
+    rollback: SampleRollback
+) extends NettedTask(
+      context,
+      start,
+      exchanged,
+      SampledCell.firstBatch(context.spec),
+      new Reversal(start.views),
+      Seq(rollback)
+    ) {
+  import context._
+
+  override protected val batch =
+    new SampledBatch(start.views, ResidualPredicates.compile(spec, residuals, arenaOf), start.sample, negatives)
+  private[this] val output = new OutputRow(spec, arenaOf, numbers = 1)
+  private[this] val weight = new Array[Long](1)
+  private[this] val all = (1L << spec.relations.size) - 1
+  private[this] var net = new NetRows(spec.output.size + 1)
+
+  /** Reads the batch, and nets the changes of the sample. */
+  override protected def begin(): Unit = {
+    batch.seed = SampledTask.seed(spec.shape.sample.get.seed, cell, number)
+    batch.journal = rollback.journal
+    super.begin()
+    val stored = new StoredSample.Writer(start.sample, start.views, store)
+    while (step()) {
+      if (batch.weight < 0) stored.remove(batch.slot) else stored.put(batch.slot)
+      weight(0) = batch.weight
+      net.add(output.update(batch.rows, all, weight))
+    }
+  }
+
+  override protected def emitNext(): UnsafeRow = if (net.next()) net.row else null
+
+  override protected def close(): CellState = {
+    net = null
+    super.close()
+  }
+}
+
+private object SampledTask {
+
+  /** The seed of one batch in one cell. */
+  def seed(sample: Long, cell: Int, batch: Long): Long =
+    Seq(cell.toLong, batch).foldLeft(mixed(sample))((seed, n) => mixed(seed ^ n * 0x9e3779b97f4a7c15L))
+
+  private def mixed(seed: Long): Long = {
+    val z = (seed ^ seed >>> 30) * 0xbf58476d1ce4e5b9L
+    val y = (z ^ z >>> 27) * 0x94d049bb133111ebL
+    y ^ y >>> 31
+  }
+}

@@ -1,0 +1,27 @@
+package io.joinless.spark.plans.marks
+
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
+
+/** A sample that is kept of the rows of `child`: `size` of them without replacement, each as likely
+  * as the others.
+  *
+  * Rows enter and leave it, so it stands only where changes are requested. Compiling such a query
+  * replaces it; a plain query that has one is refused.
+  */
+final case class SampleOf(child: LogicalPlan, size: Int, seed: Long) extends UnaryNode {
+
+  override def output: Seq[Attribute] = child.output
+
+  override protected def withNewChildInternal(newChild: LogicalPlan): SampleOf = copy(child = newChild)
+}
+
+/** `sample` in SQL, whose query is not resolved yet. */
+final case class UnresolvedSample(child: LogicalPlan, size: Long, seed: Long) extends UnaryNode {
+
+  override lazy val resolved: Boolean = false
+
+  override def output: Seq[Attribute] = Nil
+
+  override protected def withNewChildInternal(newChild: LogicalPlan): UnresolvedSample = copy(child = newChild)
+}

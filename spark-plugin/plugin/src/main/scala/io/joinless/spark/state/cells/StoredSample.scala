@@ -1,0 +1,106 @@
+package io.joinless.spark.state.cells
+
+import java.nio.{ByteBuffer, ByteOrder}
+import java.util.zip.CRC32C
+
+import io.joinless.engine.sample.Reservoir
+import io.joinless.engine.view.RowStore
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.joinless.BlockStore
+import org.apache.spark.unsafe.Platform
+
+/** The copies that a kept sample has, in the store of their cell: one entry per slot, under the
+  * number −1 − slot, beside the blocks of the log.
+  *
+  * '''Durable format''' 1, little-endian: 4 bytes `JSMP`, the version in 4, the checksum of what
+  * follows in 4 (CRC-32C), 4 of zero; the key of the copy, a double; then for each relation the
+  * number of the copy of its row, the number of its words, and these words.
+  */
+private[spark] object StoredSample {
+  final private val Magic = 0x504d534a // JSMP
+  final private val Version = 1
+  final private val Header = 16
+
+  /** Whether an entry of a store is a sampled copy, and no block of the log. */
+  def isSample(key: UnsafeRow): Boolean = key.getLong(0) < 0L
+
+  /** Writes the copies that enter, and removes those that leave. */
+  final class Writer(sample: Reservoir, views: RowStore, store: BlockStore) {
+    private[this] val relations = views.block.relations
+    private[this] val key = UnsafeRow.createFromByteArray(16, 1)
+    private[this] val value = new UnsafeRow(1)
+
+    def remove(slot: Int): Unit = {
+      key.setLong(0, -1L - slot)
+      store.remove(key)
+    }
+
+    def put(slot: Int): Unit = {
+      key.setLong(0, -1L - slot)
+      val content = bytes(slot)
+      // an UnsafeRow of one column: NULL bits, offset and size, content
+      val row = new Array[Byte](16 + ((content.length + 7) & ~7))
+      Platform.putLong(row, Platform.BYTE_ARRAY_OFFSET + 8L, 16L << 32 | content.length)
+      System.arraycopy(content, 0, row, 16, content.length)
+      value.pointTo(row, row.length)
+      store.put(key, value)
+    }
+
+    private def bytes(slot: Int): Array[Byte] = {
+      val rows = relations.indices.map(r => (views.arena(relations(r).input), sample.row(slot, r)))
+      val size = Header + 8 + rows.map { case (arena, row) => 16 + 8 * arena.words(row) }.sum
+      val buffer = ByteBuffer.allocate(size).order(ByteOrder.LITTLE_ENDIAN)
+      buffer.putInt(Magic).putInt(Version).putInt(0).putInt(0).putDouble(sample.key(slot))
+      for (((arena, row), r) <- rows.zipWithIndex) {
+        buffer.putLong(sample.copy(slot, r)).putLong(arena.words(row).toLong)
+        for (i <- 0 until arena.words(row)) buffer.putLong(arena.page(row)(arena.start(row) + i))
+      }
+      buffer.putInt(8, checksum(buffer.array))
+      buffer.array
+    }
+  }
+
+  /** Fills an empty reservoir with the entries of a store. The views must have their rows.
+    *
+    * @param entries number and content
+    * @param damaged the error for an entry, given its number and what is wrong
+    */
+  def restore(
+      sample: Reservoir,
+      views: RowStore,
+      entries: Iterable[(Long, Array[Byte])],
+      damaged: (Long, String) => Throwable
+  ): Unit = {
+    val relations = views.block.relations
+    val (rows, copies) = (new Array[Int](relations.size), new Array[Long](relations.size))
+    for ((number, content) <- entries) {
+      def demand(holds: Boolean, what: String): Unit = if (!holds) throw damaged(number, what)
+      demand(content.length >= Header + 8, "it is too short")
+      val buffer = ByteBuffer.wrap(content).order(ByteOrder.LITTLE_ENDIAN)
+      demand(buffer.getInt() == Magic, "it is no sampled result")
+      val version = buffer.getInt()
+      demand(version == Version, s"it has the format $version")
+      demand(buffer.getInt() == checksum(content), "its checksum is wrong")
+      val _ = buffer.getInt()
+      val key = buffer.getDouble()
+      demand(sample.size < sample.capacity, "there are more sampled results than the sample has places")
+      for (r <- relations.indices) {
+        demand(buffer.remaining >= 16, "it is too short")
+        copies(r) = buffer.getLong()
+        val words = buffer.getLong()
+        demand(words >= 0 && words <= buffer.remaining / 8, "it is too short")
+        val row = Array.fill(words.toInt)(buffer.getLong())
+        rows(r) = views.find(relations(r).input, row, row.length)
+        demand(rows(r) >= 0, "it has a row that is not stored")
+      }
+      sample.restore((-1L - number).toInt, key, rows, copies)
+    }
+    sample.restored()
+  }
+
+  private def checksum(content: Array[Byte]): Int = {
+    val crc = new CRC32C
+    crc.update(content, Header, content.length - Header)
+    crc.getValue.toInt
+  }
+}
