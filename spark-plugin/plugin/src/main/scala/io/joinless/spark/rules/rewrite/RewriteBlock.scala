@@ -87,9 +87,8 @@ final class RewriteBlock(layout: BlockLayout) {
       layout.output.map { case (_, value) => MeaningTexts.of(value, layout.block.leaves) },
       TimeZones.both(
         TimeZones.ofTexts(layout.residuals ++ layout.late ++ layout.output.map(_._2)),
-        leaves.filter(layout.changelogs).map(i => TimeZones.ofTextsIn(scan(i, layout.block.leaves(i).plan))).reduce(
-          TimeZones.both
-        )
+        leaves.filter(layout.changelogs).map(i => TimeZones.ofTextsIn(scan(i, layout.block.leaves(i).plan)))
+          .foldLeft(Option.empty[String])(TimeZones.both)
       )
     )
   }
