@@ -1,7 +1,7 @@
 package io.joinless.bench
 
 import io.joinless.engine.enumerate.{Run, WordPointers}
-import io.joinless.engine.update.{ChangeBatch, DeltaEnumeration, RowGroup}
+import io.joinless.engine.update.{ChangeBatch, DeltaEnumeration, PrefetchedRows}
 import io.joinless.engine.view.ViewTree
 
 /** The engine on a [[GraphQuery]]: rows are inserted into the view tree, and the cursor visits
@@ -95,7 +95,7 @@ object EngineRun {
 /** For inserts only: each row is inserted separately, when its prefetch group is full. */
 final class AppendsRun(query: GraphQuery) extends EngineRun(query, deletes = false) {
   private[this] val delta = new DeltaEnumeration(tree, IndexedSeq.empty)
-  private[this] val group = new RowGroup(tree)
+  private[this] val group = new PrefetchedRows(tree)
 
   def apply(batch: IndexedSeq[EdgeBatch]): Unit =
     for (input <- batch.indices) {

@@ -1,7 +1,7 @@
 package io.joinless.bench
 
 import io.joinless.engine.enumerate.{Results, Run}
-import io.joinless.engine.update.{ChangeBatch, DeltaEnumeration, RowGroup}
+import io.joinless.engine.update.{ChangeBatch, DeltaEnumeration, PrefetchedRows}
 import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef, ViewTree}
 
 /** The engine on a [[Shape]]. Every result row is visited, and each of its values read: `check` is
@@ -47,7 +47,7 @@ final class ShapeRun(shape: Shape) {
   private[this] val changes = if (shape.deletes) new ChangeBatch(tree, IndexedSeq.empty) else null
 
   private[this] val roles = shape.inputs.indices.map(shape.roles).toArray
-  private[this] val group = new RowGroup(tree)
+  private[this] val group = new PrefetchedRows(tree)
 
   def apply(batch: IndexedSeq[ShapeChange]): Unit = {
     var c = 0

@@ -4,7 +4,7 @@ import scala.collection.mutable
 import scala.util.Random
 
 import io.joinless.engine.oracle._
-import io.joinless.engine.update.{DeletedRows, DeltaEnumeration, Forgetting, RowGroup}
+import io.joinless.engine.update.{DeletedRows, DeltaEnumeration, Forgetting, PrefetchedRows}
 import io.joinless.engine.view.{Invariants, ViewTree}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -73,7 +73,7 @@ class ForgettingSpec extends AnyFunSuite {
 
     /** Stores rows and prefetches them as one group; frees those that are not inserted after all.
       */
-    private def inGroup(group: RowGroup, changes: Seq[CaseChange]): Seq[(CaseChange, Int)] = {
+    private def inGroup(group: PrefetchedRows, changes: Seq[CaseChange]): Seq[(CaseChange, Int)] = {
       val rows = changes.map(change => (change, append(change)))
       group.clear()
       for ((change, row) <- rows) group.add(change.roles, row)
@@ -91,7 +91,7 @@ class ForgettingSpec extends AnyFunSuite {
 
     def fill(changes: Iterable[CaseChange], enumerate: Boolean): mutable.LongMap[Long] = {
       val all = mutable.LongMap.empty[Long]
-      val group = new RowGroup(tree, near = -1)
+      val group = new PrefetchedRows(tree, near = -1)
       val copies = changes.iterator.flatMap(c => Iterator.fill(c.weight.toInt)(c))
       for (ahead <- copies.grouped(3); (change, row) <- inGroup(group, ahead)) {
         roles((change.input, row)) = java.lang.Long.bitCount(change.roles)

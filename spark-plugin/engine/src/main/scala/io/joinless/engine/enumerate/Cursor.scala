@@ -3,7 +3,7 @@ package io.joinless.engine.enumerate
 import io.joinless.engine.algebra.Weight
 import io.joinless.engine.view.{ViewNode, ViewTree}
 
-/** An odometer over the levels of a plan: constant delay between results, no recursion, nothing
+/** An odometer over the levels of a binding order: constant delay between results, no recursion, nothing
   * materialised (algorithms A23 to A27).
   *
   * Each level binds one node to a tuple of a list. The list's key is a key of a tuple that an
@@ -15,7 +15,7 @@ import io.joinless.engine.view.{ViewNode, ViewTree}
   * 1      R      S(10,7)    V_s of R under the key 10   (1,10)   then (2,10)
   *                                                      └─ (1,10,7,6)  └─ (2,10,7,6)
   * }}}
-  * No tuple of [B] is bound: R is found under the key that S has towards it ([[Plan]]). The
+  * No tuple of [B] is bound: R is found under the key that S has towards it ([[BindingOrder]]). The
   * innermost level advances for every result. Its list lies in contiguous pieces of memory. The
   * results of a piece are a ''run'', which `take` returns as a whole. If a level's list ends, the
   * level before it advances. T and R read only tuples that are bound already, and no other level
@@ -36,8 +36,8 @@ import io.joinless.engine.view.{ViewNode, ViewTree}
 final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residual]) {
   private[this] val counters = tree.counters
   private[this] var weighted = false // some row has a multiplicity > 1, so weights are products
-  private[this] val contexts = new Array[Plan](tree.nodes.length)
-  private[this] val full = Plan.full(tree, residuals)
+  private[this] val contexts = new Array[BindingOrder](tree.nodes.length)
+  private[this] val full = BindingOrder.full(tree, residuals)
 
   /** Per node, the residuals that read only what its tuple binds: evaluated once, by `start`. */
   private[this] val startResiduals: Array[Array[Residual]] =
@@ -73,7 +73,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     * `base` times the multiplicities of the other rows.
     */
   def start(node: ViewNode, tuple: Int, base: Long): Unit = {
-    if (contexts(node.id) == null) contexts(node.id) = Plan.context(node, residuals)
+    if (contexts(node.id) == null) contexts(node.id) = BindingOrder.context(node, residuals)
     tuples(node.id) = tuple
     if (node.words != null) {
       node.words.copy(tuple, startWords(node.id), 0)
@@ -87,10 +87,10 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   /** Starts the enumeration of all results. */
   def startFull(): Unit = open(full, 1L)
 
-  /** Prepares the enumeration by a plan; the first `next` enters its levels. */
-  private def open(plan: Plan, base: Long): Unit = {
-    levels = plan.levels
-    firstLoose = plan.firstLoose
+  /** Prepares the enumeration in an order; the first `next` enters its levels. */
+  private def open(order: BindingOrder, base: Long): Unit = {
+    levels = order.levels
+    firstLoose = order.firstLoose
     last = levels.length - 1
     weights(0) = base
     weighted = tree.repeated > 0
@@ -113,7 +113,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     else {
       changed = 0L
       counters.moves += 1
-      if (level.turn()) {
+      if (level.advance()) {
         // the common case: no other level moves
         bind(level)
         counters.results += 1
@@ -128,7 +128,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     */
   private def nextList(level: Level): Boolean = {
     counters.moves += 1
-    if (second.turn()) {
+    if (second.advance()) {
       bind(second)
       counters.moves += 1
       if (enter(level)) {
@@ -141,7 +141,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
 
   /** Makes the current tuple of a level part of the next result. */
   private def bind(level: Level): Unit = {
-    tuples(level.node) = level.tuple
+    tuples(level.nodeId) = level.tuple
     level.setWords(pointers)
     changed |= level.relations
   }
@@ -160,7 +160,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
       counters.results += run.size - 1
     }
 
-  /** As `next`, for a plan whose innermost list does not alone determine the results, or whose
+  /** As `next`, for an order whose innermost list does not alone determine the results, or whose
     * levels are not entered yet.
     */
   private def nextOfAny(): Boolean =
@@ -182,7 +182,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     */
   private def lastRowsCountOnce: Boolean = !weighted || {
     var l = math.min(firstLoose, last)
-    while (l <= last && levels(l).of.repeated == 0) l += 1
+    while (l <= last && levels(l).node.repeated == 0) l += 1
     l > last
   }
 
@@ -198,7 +198,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
       if (entering && l == firstLoose && l < last) arrange()
       val level = levels(l)
       moves += 1
-      if (!(if (entering) enter(level) else level.turn())) {
+      if (!(if (entering) enter(level) else level.advance())) {
         l -= 1
         entering = false
       } else {
@@ -207,7 +207,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
         else {
           if (weighted)
             weights(l + 1) = if (level.weights == null) weights(l)
-            else Weight.multiply(weights(l), level.weights(tuples(level.node)))
+            else Weight.multiply(weights(l), level.weights(tuples(level.nodeId)))
           if (l == last) {
             counters.moves += moves
             counters.results += 1

@@ -3,7 +3,7 @@ package io.joinless.engine.enumerate
 import io.joinless.engine.tuples.{KeyIndex, NotedKeys, PagedLongs, RecordLists}
 import io.joinless.engine.view.ViewNode
 
-/** One wheel of the odometer: binds a tuple of the node `of`, given a bound tuple of the node
+/** One wheel of the odometer: binds a tuple of `node`, given a bound tuple of the node
   * `from`.
   *
   * The candidates are the list `lists` under a key: `keys(tuple of from)`, or the tuple itself if
@@ -17,7 +17,7 @@ import io.joinless.engine.view.ViewNode
   *     null. Pointer `keyPointers(i)` is to the word `keyOffsets(i)` of a key.
   */
 final private[enumerate] class Level(
-    val of: ViewNode,
+    val node: ViewNode,
     val from: Int,
     val lists: RecordLists,
     val keys: NotedKeys,
@@ -27,11 +27,11 @@ final private[enumerate] class Level(
     keyOffsets: Array[Int],
     val residuals: Array[Residual]
 ) {
-  val node: Int = of.id
-  val relations: Long = of.relations
+  val nodeId: Int = node.id
+  val relations: Long = node.relations
 
   /** The multiplicity of each tuple; null if each counts once. */
-  val weights: PagedLongs = of.multiplicity
+  val weights: PagedLongs = node.multiplicity
   private[this] val width = if (lists == null) 1 else lists.width // words of a record
 
   // the current record is page(at); next are those up to page(end), then `beyond` records of other
@@ -55,7 +55,7 @@ final private[enumerate] class Level(
   def inlinedKey: Int = RecordLists.inlinedKey(page(at))
 
   /** Sets the pointer to the words inlined with the tuple, if there are any. */
-  def setWords(pointers: WordPointers): Unit = if (width > 1) pointers.set(node, page, at + 1)
+  def setWords(pointers: WordPointers): Unit = if (width > 1) pointers.set(nodeId, page, at + 1)
 
   /** Sets the pointers to the key's projected words. */
   def setKeyWords(key: Int, pointers: WordPointers): Unit = {
@@ -86,7 +86,7 @@ final private[enumerate] class Level(
     }
 
   /** Binds the next candidate; false after the last one. */
-  def turn(): Boolean =
+  def advance(): Boolean =
     if (at < end) {
       at += width
       true
@@ -100,7 +100,7 @@ final private[enumerate] class Level(
     * them.
     */
   def take(run: Run): Unit = {
-    run.set(node, page, at, (end - at) / width + 1, width)
+    run.set(nodeId, page, at, (end - at) / width + 1, width)
     at = end
   }
 

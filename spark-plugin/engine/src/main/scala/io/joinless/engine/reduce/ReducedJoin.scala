@@ -1,7 +1,7 @@
 package io.joinless.engine.reduce
 
 import io.joinless.engine.tuples.{KeyIndex, NotedKeys, PagedLongs, TupleArena, TupleKeys}
-import io.joinless.engine.update.{Restoration, RowGroup}
+import io.joinless.engine.update.{PrefetchedRows, Restoration}
 import io.joinless.engine.view.{
   AnnotationDef,
   BlockDef,
@@ -138,7 +138,7 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
     */
   def restoration(): Restoration = {
     present.forget()
-    new Restoration(this, new ReducedJoin.Loading(this), RowGroup.unread(this))
+    new Restoration(this, new ReducedJoin.Loading(this), PrefetchedRows.unread(this))
   }
 }
 

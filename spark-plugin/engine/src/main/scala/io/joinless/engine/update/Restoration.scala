@@ -14,12 +14,12 @@ import io.joinless.engine.view.{RowStore, ViewTree}
   * @param loading inserts the rows
   * @param group prefetch group of rows to be inserted, the last of them by `finish`
   */
-final class Restoration private[engine] (store: RowStore, loading: Restoration.Loading, group: RowGroup) {
+final class Restoration private[engine] (store: RowStore, loading: Restoration.Loading, group: PrefetchedRows) {
 
-  def this(tree: ViewTree) = this(tree, new Restoration.TreeLoading(tree), new RowGroup(tree))
+  def this(tree: ViewTree) = this(tree, new Restoration.TreeLoading(tree), new PrefetchedRows(tree))
 
   private[engine] def this(tree: ViewTree, near: Int) =
-    this(tree, new Restoration.TreeLoading(tree), new RowGroup(tree, near))
+    this(tree, new Restoration.TreeLoading(tree), new PrefetchedRows(tree, near))
 
   /** Loads a row of an append-only input, which lies in its arena, into the relations `roles` (bit
     * set).

@@ -31,10 +31,10 @@ object Mutant {
   private val deltas = "update/BatchDeltas.scala"
   private val reversal = "update/Reversal.scala"
   private val restoration = "update/Restoration.scala"
-  private val rowGroup = "update/RowGroup.scala"
+  private val prefetchedRows = "update/PrefetchedRows.scala"
   private val cursor = "enumerate/Cursor.scala"
   private val level = "enumerate/Level.scala"
-  private val plan = "enumerate/Plan.scala"
+  private val bindingOrder = "enumerate/BindingOrder.scala"
   private val lists = "tuples/IntLists.scala"
   private val records = "tuples/RecordLists.scala"
   private val deletedRows = "update/DeletedRows.scala"
@@ -176,10 +176,10 @@ object Mutant {
       restoration,
       "if (counts == null) 1L else counts(row)" -> "1L"
     ),
-    Mutant("group: other inputs' keys are looked up", rowGroup, "(roleSets(i) & columns.roles) != 0L" -> "true"),
+    Mutant("group: other inputs' keys are looked up", prefetchedRows, "(roleSets(i) & columns.roles) != 0L" -> "true"),
     Mutant(
       "group: all have the key of the first",
-      rowGroup,
+      prefetchedRows,
       "joinKeys.findOrAdd(chosen(i), chosen(i))" -> "joinKeys.findOrAdd(chosen(i), chosen(0))"
     ),
     Mutant("restored rows kept for ever", restoration, "val _ = identity.release(row)" -> ""),
@@ -221,11 +221,11 @@ object Mutant {
     Mutant(
       "multiplicity of other rows forgotten",
       cursor,
-      "Weight.multiply(weights(l), level.weights(tuples(level.node)))" -> "weights(l)"
+      "Weight.multiply(weights(l), level.weights(tuples(level.nodeId)))" -> "weights(l)"
     ),
     Mutant("rows that count twice not counted", delta, "if (weight > 1) addRepeated(1)" -> ""),
     Mutant("rows that count twice after a change not counted", delta, "if (newWeight > 1) addRepeated(1)" -> ""),
-    Mutant("runs of rows that count several times", cursor, "levels(l).of.repeated == 0" -> "true"),
+    Mutant("runs of rows that count several times", cursor, "levels(l).node.repeated == 0" -> "true"),
     Mutant("innermost list not the last one", cursor, "if (innermost != null) chooseInnermost()" -> ""),
     Mutant("words of the list before the innermost one not set", cursor, "      bind(second)\n" -> ""),
     Mutant("list before the innermost one with weights", cursor, "last > 0 && !weighted && " -> "last > 0 && "),
@@ -236,7 +236,7 @@ object Mutant {
     ),
     Mutant(
       "generalized parent left out that leads to its own",
-      plan,
+      bindingOrder,
       "walks.forall(onward => onward.from != w.node.id || onward.keys == null)" -> "true"
     ),
     Mutant(

@@ -4,7 +4,14 @@ import scala.collection.mutable
 import scala.util.Random
 
 import io.joinless.engine.enumerate.{FullEnumeration, Membership, Residual, Results, Run, WordPointers}
-import io.joinless.engine.update.{ChangeBatch, DeleteOfAbsentRow, DeltaEnumeration, Restoration, Reversal, RowGroup}
+import io.joinless.engine.update.{
+  ChangeBatch,
+  DeleteOfAbsentRow,
+  DeltaEnumeration,
+  PrefetchedRows,
+  Restoration,
+  Reversal
+}
 import io.joinless.engine.view.{GeneralizedViews, Invariants, RelationViews, ViewTree}
 
 /** Runs a case on the engine and compares it, batch by batch, with the oracle.
@@ -221,9 +228,9 @@ final class EngineRun(query: Case) {
     * `insert` returns true; the others are freed.
     */
   private def inGroups(changes: IndexedSeq[CaseChange])(insert: (Int, Int) => Boolean): Unit = {
-    val group = new RowGroup(tree, near = if (random.nextBoolean()) -1 else 4)
+    val group = new PrefetchedRows(tree, near = if (random.nextBoolean()) -1 else 4)
     var more = true
-    for (ahead <- changes.grouped(1 + random.nextInt(RowGroup.Size)) if more) {
+    for (ahead <- changes.grouped(1 + random.nextInt(PrefetchedRows.Size)) if more) {
       for (change <- ahead) {
         val words = query.inputs(change.input).words(change.row)
         group.add(change.roles, tree.arena(change.input).append(words, 0, words.length))

@@ -159,7 +159,7 @@ final case class JoinFreeExec(
     longMetric("numRowsDroppedByWatermark").set(sumBelow(LateRows.RowsDropped))
     longMetric(OperatorMetrics.KeyErrors).set(sumBelow(OperatorMetrics.KeyErrors))
     val rows = RelationSizes(spec, sizes.map(_.inputs))
-    longMetric(OperatorMetrics.StepsSaved).set(RelationSizes.saved(spec.shape, rows))
+    longMetric(OperatorMetrics.StepsSaved).set(RelationSizes.percentSaved(spec.shape, rows))
     val progress = super.getProgress()
     for ((relation, n) <- spec.relations.zip(rows)) progress.customMetrics.put(OperatorMetrics.rowsOf(relation.name), n)
     CellSizes.results(sizes).foreach(n => progress.customMetrics.put(OperatorMetrics.ResultSize, n))

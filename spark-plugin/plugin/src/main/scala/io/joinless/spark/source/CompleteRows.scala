@@ -57,7 +57,7 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
     val place = BlockPlace(joins.indexWhere(_ eq join), joins.size)
     val snapshot = Snapshot.fitting(state, join.shape, place, operator)
     checkFilters(snapshot.spec.shape, join)
-    snapshot.complete
+    snapshot.ifComplete
   }
 
   /** The groups of counted results, by Spark's own operator over the sums of the results; None if a

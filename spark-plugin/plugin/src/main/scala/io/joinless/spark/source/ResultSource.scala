@@ -79,7 +79,7 @@ final class ResultSource extends TableProvider with DataSourceRegister with Read
     val state = CommittedState(session, checkpoint, number(options, BatchId))
     val snapshot = Snapshot(state, number(options, Operator))
     text(options, Inputs).filterNot(_.equalsIgnoreCase("false")) match {
-      case None => RecordedResult.recorded(session, snapshot.complete)
+      case None => RecordedResult.recorded(session, snapshot.ifComplete)
       case Some(all) if all.equalsIgnoreCase("true") => InputsTable(snapshot, None)
       case Some(name) =>
         val names = snapshot.spec.relations.map(_.name)

@@ -14,7 +14,7 @@ import org.apache.spark.sql.joinless.PythonTypes
 final case class Snapshot(checkpoint: String, batch: Long, operator: Long, spec: BlockSpec, stores: CommittedStores) {
 
   /** This snapshot, if all rows of its results are stored; else an error. */
-  def complete: Snapshot = {
+  def ifComplete: Snapshot = {
     if (spec.forgets) throw Snapshot.forgotten(checkpoint, spec.shape)
     this
   }

@@ -39,11 +39,11 @@ final private[spark] class AppendedState(override val views: ViewTree, end: LogE
 }
 
 /** One batch: each row is an entry of the log, and no block is ever cleaned. */
-final private class AppendedTask(context: CellContext, start: AppendedState, exchanged: Iterator[InternalRow])
-    extends RowByRowTask(context, start, start.views, exchanged, AppendedCell.firstBatch(context.spec)) {
+final private class AppendedTask(context: CellContext, before: AppendedState, exchanged: Iterator[InternalRow])
+    extends RowByRowTask(context, before, before.views, exchanged, AppendedCell.firstBatch(context.spec)) {
   import context._
 
-  private[this] val entries = writer(start.log, weights = false)
+  private[this] val entries = writer(before.log, weights = false)
 
   override protected def stored(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit =
     entries.append(roles, base, offset, bytes)

@@ -21,19 +21,21 @@ import org.apache.spark.unsafe.Platform
   * A task that fails, or that is not read to its end, has committed nothing. A task that was not
   * read to its end (because a LIMIT above had enough rows) can roll its state back. The state of a
   * task that failed cannot be used any more (P12, P16).
+  *
+  * @param before the state before the batch; its views are changed in place
   */
-abstract private[exec] class CellTask(context: CellContext, start: CellState) extends Iterator[InternalRow] {
+abstract private[exec] class CellTask(context: CellContext, before: CellState) extends Iterator[InternalRow] {
   import context.{metrics, spec}
 
   final protected val inputOf: Array[Int] = spec.relations.map(_.input).toArray
-  final protected val arenas: Array[TupleArena] = spec.inputs.indices.map(start.views.arena).toArray
+  final protected val arenas: Array[TupleArena] = spec.inputs.indices.map(before.views.arena).toArray
   final protected val arenaOf: Int => TupleArena = r => arenas(inputOf(r))
 
   private[this] var consumer: Thread = null
   private[this] var current: UnsafeRow = null
   private[this] var finished = false
 
-  metrics.start(start.views)
+  metrics.start(before.views)
 
   /** Returns the next result, and reads and applies rows until there is one; null if all rows are
     * applied and all results returned.
@@ -52,7 +54,7 @@ abstract private[exec] class CellTask(context: CellContext, start: CellState) ex
   final override def hasNext: Boolean = current != null || !finished && {
     if (consumer == null) consumer = Thread.currentThread
     current = emit()
-    if (current == null) commit() else metrics.rowsOut += 1
+    if (current == null) finish() else metrics.rowsOut += 1
     current != null
   }
 
@@ -64,17 +66,17 @@ abstract private[exec] class CellTask(context: CellContext, start: CellState) ex
   }
 
   /** Follows the last result. The operator's `commit` makes the log durable and caches the state. */
-  private def commit(): Unit = {
+  private def finish(): Unit = {
     finished = true
-    context.checkSize(start.bytes)
+    context.checkSize(before.bytes)
     context.commit(close(), undo)
   }
 
-  /** Ends a task that was not read to its end. Returns the state at the start. None if a thread
+  /** Ends a task that was not read to its end. Returns the state before the batch. None if a thread
     * other than the caller's has read from the iterator and may still do so.
     */
   final def rollBack(): Option[CellState] =
-    if (consumer == null) Some(start)
+    if (consumer == null) Some(before)
     else if (finished || (consumer ne Thread.currentThread)) None
     else {
       finished = true

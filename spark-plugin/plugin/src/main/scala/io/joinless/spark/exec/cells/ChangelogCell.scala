@@ -70,19 +70,19 @@ final private[spark] class ChangelogState(
   * Cost: the batch in memory, netted; then the cost of its changes and of their results; if the
   * output is netted, its distinct rows in memory as well.
   */
-final private class ChangelogTask(context: CellContext, start: ChangelogState, exchanged: Iterator[InternalRow])
+final private class ChangelogTask(context: CellContext, before: ChangelogState, exchanged: Iterator[InternalRow])
     extends NettedTask(
       context,
-      start,
+      before,
       exchanged,
       ChangelogCell.firstBatch(context.spec),
-      new Reversal(start.views)
+      new Reversal(before.views)
     ) {
   import context._
 
   override protected val batch =
-    new ChangeBatch(start.views, ResidualPredicates.compile(spec, residuals, arenaOf), negatives)
-  private[this] val output = new OutputRow(spec, arenaOf, numbers = 1, start.views.words, start.views.location)
+    new ChangeBatch(before.views, ResidualPredicates.compile(spec, residuals, arenaOf), negatives)
+  private[this] val output = new OutputRow(spec, arenaOf, numbers = 1, before.views.words, before.views.location)
   private[this] var net: NetRows = null
 
   override protected def advance(): Boolean = batch.next(output.run)

@@ -87,20 +87,20 @@ final private[spark] class ForgettingState(
   * Rows that are needed no longer after a batch stay stored until the next batch begins, so a batch
   * can be rolled back as in any other block.
   */
-final private class ForgettingTask(context: CellContext, start: ForgettingState, exchanged: Iterator[InternalRow])
+final private class ForgettingTask(context: CellContext, before: ForgettingState, exchanged: Iterator[InternalRow])
     extends RowByRowTask(
       context,
-      start,
-      start.views,
+      before,
+      before.views,
       exchanged,
       ForgettingCell.firstBatch(context.spec),
-      start.needed
+      before.needed
     ) {
   import context._
 
-  private[this] val needed = start.needed
+  private[this] val needed = before.needed
   private[this] val entries =
-    new UntilNeeded(spec, tree, start.blocks, needed, blocks, writer(start.log, weights = true), watermark)
+    new UntilNeeded(spec, tree, before.blocks, needed, blocks, writer(before.log, weights = true), watermark)
   private[this] val cellLog = log(entries)
   metrics.propagate.once(needed.settle(tree, new Forgetting(tree)))
 

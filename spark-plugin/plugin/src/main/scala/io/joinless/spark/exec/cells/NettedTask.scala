@@ -14,33 +14,33 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
   * of each changed row is written to the log, then the changes of the result are emitted.
   *
   * @param first rolls back the first batch of a cell
-  * @param reversal of the state at the start
+  * @param reversal of the state before the batch
   * @param further parts of the state that the batch changes in place
   */
 abstract private class NettedTask(
     context: CellContext,
-    start: NettedState,
+    before: NettedState,
     exchanged: Iterator[InternalRow],
     first: Undo,
     reversal: => Reversal,
     further: Seq[Rollback] = Nil
-) extends CellTask(context, start) {
+) extends CellTask(context, before) {
   import context._
 
-  private[this] val views = start.views
-  private[this] val arrived = new ArrivedRows(context, start, exchanged)
-  private[this] val expiring = start.expiring.orNull
+  private[this] val views = before.views
+  private[this] val arrived = new ArrivedRows(context, before, exchanged)
+  private[this] val expiring = before.expiring.orNull
   private[this] val notes =
-    Option.when(views.rows > 0 || start.extent.entries > 0)(new LogExtent.Notes(start.extent, reversal))
+    Option.when(views.rows > 0 || before.extent.entries > 0)(new LogExtent.Notes(before.extent, reversal))
   private[this] val counts =
-    new NewestCounts(spec, views, start.extent, blocks, writer(start.log, weights = true), notes)
+    new NewestCounts(spec, views, before.extent, blocks, writer(before.log, weights = true), notes)
   private[this] val cellLog = log(counts)
   private[this] val words = new RowWords
   private[this] var begun = false
   private[this] var prepared = false
 
   final override protected val undo: Undo =
-    notes.fold(first)(n => new CellJournal(start, n.reversal, (n +: start.expiring.toSeq) ++ further))
+    notes.fold(first)(n => new CellJournal(before, n.reversal, (n +: before.expiring.toSeq) ++ further))
 
   /** The batch that is collected and applied to the views. */
   protected def batch: NettedBatch
@@ -139,7 +139,7 @@ abstract private class NettedTask(
   override protected def close(): CellState = {
     val end = cellLog.close()
     metrics.rowsRemoved = counts.deleted
-    start.at(end)
+    before.at(end)
   }
 
   final override protected def complete(): Boolean = prepared && {

@@ -59,18 +59,18 @@ final private[spark] class ReducedState(
   * Cost: the batch in memory, netted; then a step per tuple whose count changes, and per projected
   * row that changes. Results are never enumerated.
   */
-final private class ReducedTask(context: CellContext, start: ReducedState, exchanged: Iterator[InternalRow])
+final private class ReducedTask(context: CellContext, before: ReducedState, exchanged: Iterator[InternalRow])
     extends NettedTask(
       context,
-      start,
+      before,
       exchanged,
       ReducedCell.firstBatch(context.spec),
-      ReducedBatch.reversal(start.views)
+      ReducedBatch.reversal(before.views)
     ) {
   import context._
 
   private[this] val block = ReducedBlock(spec.shape, spec.shape.reduction.get)
-  private[this] val sums = start.views
+  private[this] val sums = before.views
 
   override protected val batch =
     new ReducedBatch(sums, ResidualPredicates.compile(block.top, residuals, sums.projectedRows), negatives)

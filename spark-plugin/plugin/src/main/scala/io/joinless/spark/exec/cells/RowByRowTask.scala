@@ -1,6 +1,6 @@
 package io.joinless.spark.exec.cells
 
-import io.joinless.engine.update.{DeltaEnumeration, Reversal, RowGroup}
+import io.joinless.engine.update.{DeltaEnumeration, PrefetchedRows, Reversal}
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.exec.rows.{OutputRow, ResidualPredicates}
 import io.joinless.spark.spec.Roles
@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 /** One batch in one cell of a block whose inputs are append-only: exchange rows in, result rows
   * out, streaming.
   *
-  * Rows are written to the arena and to the log, a few of them ahead ([[RowGroup]]), then each is
+  * Rows are written to the arena and to the log, a few of them ahead ([[PrefetchedRows]]), then each is
   * inserted role by role. The results of each insertion are emitted before the next one, so no
   * result is buffered.
   *
@@ -21,25 +21,25 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
   */
 abstract private class RowByRowTask(
     context: CellContext,
-    start: CellState,
+    before: CellState,
     final protected val tree: ViewTree,
     exchanged: Iterator[InternalRow],
     first: Undo,
     parts: Rollback*
-) extends CellTask(context, start) {
+) extends CellTask(context, before) {
   import context._
 
-  private[this] val arrived = new ArrivedRows(context, start, exchanged)
+  private[this] val arrived = new ArrivedRows(context, before, exchanged)
   private[this] val delta = new DeltaEnumeration(tree, ResidualPredicates.compile(spec, residuals, arenaOf))
   private[this] val output = new OutputRow(spec, arenaOf, numbers = if (weighted) 1 else 0, tree.words, tree.location)
   private[this] val reversal = if (tree.rows == 0) null else new Reversal(tree)
 
-  private[this] val ahead = new RowGroup(tree)
+  private[this] val ahead = new PrefetchedRows(tree)
   private[this] var position = 0 // of the current row, among the rows taken ahead
   private[this] var rolesLeft = 0L // roles of the current row, not yet inserted
   private[this] var enumerating = false
 
-  final override protected val undo: Undo = if (reversal == null) first else new CellJournal(start, reversal, parts)
+  final override protected val undo: Undo = if (reversal == null) first else new CellJournal(before, reversal, parts)
 
   /** The next result: of the insertion under way, else of the row's next role, else of the next
     * row.

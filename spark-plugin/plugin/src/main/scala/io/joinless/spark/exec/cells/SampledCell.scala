@@ -87,21 +87,21 @@ final private class SampleRollback(state: SampledState) extends Rollback {
   */
 final private class SampledTask(
     context: CellContext,
-    start: SampledState,
+    before: SampledState,
     exchanged: Iterator[InternalRow],
     rollback: SampleRollback
 ) extends NettedTask(
       context,
-      start,
+      before,
       exchanged,
       SampledCell.firstBatch(context.spec),
-      new Reversal(start.views),
+      new Reversal(before.views),
       Seq(rollback)
     ) {
   import context._
 
   override protected val batch =
-    new SampledBatch(start.views, ResidualPredicates.compile(spec, residuals, arenaOf), start.sample, negatives)
+    new SampledBatch(before.views, ResidualPredicates.compile(spec, residuals, arenaOf), before.sample, negatives)
   private[this] val output = new OutputRow(spec, arenaOf, numbers = 1)
   private[this] val weight = new Array[Long](1)
   private[this] val all = (1L << spec.relations.size) - 1
@@ -112,7 +112,7 @@ final private class SampledTask(
     batch.seed = SampledTask.seed(spec.shape.sample.get.seed, cell, number)
     batch.journal = rollback.journal
     super.begin()
-    val stored = new StoredSample.Writer(start.sample, start.views, store)
+    val stored = new StoredSample.Writer(before.sample, before.views, store)
     while (step()) {
       if (batch.weight < 0) stored.remove(batch.slot) else stored.put(batch.slot)
       weight(0) = batch.weight

@@ -30,7 +30,7 @@ private[exec] object RelationSizes {
     * cheapest. 0 if it is not cheaper or is higher, if results are counted, or if there are more
     * than `Most` relations.
     */
-  def saved(shape: BlockShape, sizes: IndexedSeq[Long]): Long =
+  def percentSaved(shape: BlockShape, sizes: IndexedSeq[Long]): Long =
     if (shape.reduction.isDefined || sizes.size > Most || sizes.sum == 0) 0L
     else {
       val graph = Hypergraph(shape.relations.map(_.keys.map(_.attribute).to(BitSet)))

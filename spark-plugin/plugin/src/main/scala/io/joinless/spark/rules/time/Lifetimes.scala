@@ -121,8 +121,8 @@ final private[rules] class Lifetimes(
     * the same.
     */
   private def boundsOf(own: KindOfRows, other: KindOfRows): TimeBounds = {
-    val parts = Seq(own, other).filter(kind => kind.constants.nonEmpty || kind.neverNull.exists(_.nullable))
-    known.getOrElseUpdate(parts, boundsOf(parts))
+    val withFacts = Seq(own, other).filter(kind => kind.constants.nonEmpty || kind.neverNull.exists(_.nullable))
+    known.getOrElseUpdate(withFacts, boundsOf(withFacts))
   }
 
   /** The bounds that the conditions imply for rows of these kinds. Their constants replace columns.

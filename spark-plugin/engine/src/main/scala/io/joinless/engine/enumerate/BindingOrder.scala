@@ -13,19 +13,19 @@ import scala.collection.mutable.ArrayBuffer
   * From `firstLoose` on any order is correct: no other level and no residual reads the tuples of
   * these levels.
   */
-final private[enumerate] class Plan(val levels: Array[Level]) {
+final private[enumerate] class BindingOrder(val levels: Array[Level]) {
   val firstLoose: Int = {
     val parents = levels.iterator.map(_.from).toSet
-    levels.lastIndexWhere(l => l.lists == null || l.residuals != null || parents(l.node)) + 1
+    levels.lastIndexWhere(l => l.lists == null || l.residuals != null || parents(l.nodeId)) + 1
   }
 }
 
-private[enumerate] object Plan {
+private[enumerate] object BindingOrder {
 
   /** The levels that complete a tuple of `start` to full results: up through live parents, then
     * down through V_s.
     */
-  def context(start: ViewNode, residuals: IndexedSeq[Residual]): Plan = {
+  def context(start: ViewNode, residuals: IndexedSeq[Residual]): BindingOrder = {
     val path = Iterator.iterate(start)(_.parent).takeWhile(_ != null).toVector
     val up = path.zip(path.drop(1)).map { case (node, parent) =>
       Walk(parent, node.id, parent.live(node.position), node.upKeys, node)
@@ -34,7 +34,7 @@ private[enumerate] object Plan {
   }
 
   /** The levels of the full result: all alive tuples of the root, then down. */
-  def full(tree: ViewTree, residuals: IndexedSeq[Residual]): Plan =
+  def full(tree: ViewTree, residuals: IndexedSeq[Residual]): BindingOrder =
     ordered(Walk(tree.root, -1, tree.root.vs, null, null) +: down(tree.root, Nil), 0L, residuals)
 
   /** Binds a tuple of `node` to one of the node `from`, by a key of the edge from `below` to its
@@ -74,7 +74,7 @@ private[enumerate] object Plan {
     * @param walks in an order in which each follows the one it starts from
     * @param bound the relations (bit set) that are bound already
     */
-  private def ordered(walks: Vector[Walk], bound: Long, residuals: IndexedSeq[Residual]): Plan = {
+  private def ordered(walks: Vector[Walk], bound: Long, residuals: IndexedSeq[Residual]): BindingOrder = {
     val levels = new ArrayBuffer[Level]
     var present = bound
     var walksLeft = walks
@@ -90,7 +90,7 @@ private[enumerate] object Plan {
       }
       walksLeft = walksLeft.filterNot(nextWalks.contains)
     }
-    new Plan(levels.toArray)
+    new BindingOrder(levels.toArray)
   }
 
   /** The walks that bind `relations`, and those from which these start, in the order of `walks`. */
@@ -104,7 +104,7 @@ private[enumerate] object Plan {
 
   /** The level of a walk, after the levels `before`; it evaluates `residuals` (null: none). */
   private def level(walk: Walk, before: collection.Seq[Level], residuals: Array[Residual]): Level = {
-    val inlinesKey = before.find(l => l.node == walk.from && l.lists != null && l.lists.inlines(walk.keys)).orNull
+    val inlinesKey = before.find(l => l.nodeId == walk.from && l.lists != null && l.lists.inlines(walk.keys)).orNull
     // the keys of several edges can have the word of one attribute: its pointer is set by the first
     // level that is entered by such a key, since that is entered least often
     val alreadySet = before.foldLeft(0L)(_ | _.setsOnEntry)

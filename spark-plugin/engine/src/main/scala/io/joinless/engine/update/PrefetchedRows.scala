@@ -23,11 +23,11 @@ import io.joinless.engine.view.{RelationViews, RowStore, ViewTree}
   *
   * @param near the number of keys from which on rows are prefetched
   */
-final class RowGroup private (store: RowStore, joined: Array[RowGroup.Joined], near: Int) {
-  import RowGroup._
+final class PrefetchedRows private (store: RowStore, joined: Array[PrefetchedRows.Joined], near: Int) {
+  import PrefetchedRows._
 
-  def this(tree: ViewTree) = this(tree, RowGroup.joinedColumns(tree), RowGroup.Near)
-  private[engine] def this(tree: ViewTree, near: Int) = this(tree, RowGroup.joinedColumns(tree), near)
+  def this(tree: ViewTree) = this(tree, PrefetchedRows.joinedColumns(tree), PrefetchedRows.Near)
+  private[engine] def this(tree: ViewTree, near: Int) = this(tree, PrefetchedRows.joinedColumns(tree), near)
 
   private[this] val rows = new Array[Int](Size)
   private[this] val roleSets = new Array[Long](Size)
@@ -140,7 +140,7 @@ final class RowGroup private (store: RowStore, joined: Array[RowGroup.Joined], n
   }
 }
 
-object RowGroup {
+object PrefetchedRows {
 
   /** The maximum number of rows of a group. */
   final val Size = 32
@@ -154,7 +154,7 @@ object RowGroup {
   final private class Joined(val keys: TupleKeys, val roles: Long, val lists: Array[KeyedLists])
 
   /** A group of rows that are not prefetched. */
-  private[engine] def unread(store: RowStore): RowGroup = new RowGroup(store, Array.empty[Joined], Near)
+  private[engine] def unread(store: RowStore): PrefetchedRows = new PrefetchedRows(store, Array.empty[Joined], Near)
 
   /** One set of join columns for each array of memoized keys of an input's rows, with the relations
     * that read their key to the parent or to a child from it.
