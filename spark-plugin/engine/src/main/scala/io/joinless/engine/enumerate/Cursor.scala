@@ -3,8 +3,8 @@ package io.joinless.engine.enumerate
 import io.joinless.engine.algebra.Weight
 import io.joinless.engine.view.{ViewNode, ViewTree}
 
-/** An odometer over the levels of a binding order: constant delay between results, no recursion, nothing
-  * materialised (algorithms A23 to A27).
+/** An odometer over the levels of a binding order: constant delay between results, no recursion,
+  * nothing materialised (algorithms A23 to A27).
   *
   * Each level binds one node to a tuple of a list. The list's key is a key of a tuple that an
   * earlier level has bound. The results of the witness S(10,7) of R(a,b) ⋈ S(b,c) ⋈ T(c,d) under

@@ -10,7 +10,7 @@ import io.joinless.spark.plans.nodes.{DeltaRows, Groups, JoinFreeJoin, StreamRef
 import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.rules.blocks.{AttributeClasses, Conditions, JoinBlock, RelationNames}
-import io.joinless.spark.rules.counts.{Demand, WeightedRows}
+import io.joinless.spark.rules.counts.WeightedRows
 import io.joinless.spark.rules.extract.{ExtractJoinBlock, StaticSides}
 import io.joinless.spark.rules.meaning.{LeafSource, MadeNames, MeaningTexts, TimeZones}
 import io.joinless.spark.rules.rewrite.{BlockForms, BlockLayout, Eligibility, NamedOnce, RecordedOrder, WaysOutOfCycles}
@@ -422,35 +422,6 @@ final class DeltaCompiler(
       val missing = times.filter(t => child.outputSet.contains(t) && !project.outputSet.contains(t))
       if (missing.isEmpty) project else Project(list ++ missing, child)
     }
-  }
-}
-
-/** The consumer of the changes of rows.
-  *
-  * @param isResult no stateful operator stands above: then rows are stored, for the complete result
-  * @param demand what is needed of rows that are added up; None where equal rows are emitted one by
-  *   one
-  * @param sample the part of results that is needed; None for all
-  */
-sealed abstract private class Consumer(
-    val isResult: Boolean,
-    val demand: Option[Demand],
-    val sample: Option[SampleSpec] = None
-) {
-
-  /** The consumer for the input of a window: windows read the rows themselves. */
-  def ofWindows: Consumer = if (isResult) this else Consumer.Block
-
-  /** The consumer for the input of an operator that makes its rows one by one from input rows. */
-  def ofRows: Consumer = this
-}
-
-private object Consumer {
-  case object Result extends Consumer(isResult = true, None)
-  case object Block extends Consumer(isResult = false, None)
-  final case class Sample(of: SampleSpec) extends Consumer(isResult = false, None, Some(of))
-  final case class Groups(of: Demand) extends Consumer(isResult = false, Some(of)) {
-    override def ofRows: Consumer = Groups(of.ofRows)
   }
 }
 

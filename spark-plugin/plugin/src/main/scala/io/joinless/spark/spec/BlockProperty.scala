@@ -58,7 +58,8 @@ abstract class BlockProperty[A](val field: String, val default: A) {
     */
   def otherRows(was: A, is: A, planned: BlockCore): Option[(Mismatch, String)] = None
 
-  /** Whether a block that continues with a recorded one has the recorded value, not the planned one. */
+  /** Whether a block that continues with a recorded one has the recorded value, not the planned
+    * one. */
   def goesOn: Boolean = false
 }
 
@@ -73,8 +74,8 @@ object BlockProperty {
     Mismatch.Tree -> s"Its recorded join tree does not fit its relations: $what."
 }
 
-/** When a property is compared with that of a recorded block. Several parts of a block may differ, as
-  * one follows from the other; the first difference is the one that is named.
+/** When a property is compared with that of a recorded block. Several parts of a block may differ,
+  * as one follows from the other; the first difference is the one that is named.
   */
 sealed trait Compared
 

@@ -66,8 +66,8 @@ object LifetimeSpec {
     else None
 
   /** Why the rows of a relation that are stored are not those that the query needs. Rows that it
-    * needs may have been evicted. Rows that it needs no longer may stay, unless they expire: rows are
-    * stored, or were deleted, by the recorded time.
+    * needs may have been evicted. Rows that it needs no longer may stay, unless they expire: rows
+    * are stored, or were deleted, by the recorded time.
     *
     * @param name of the relation
     */

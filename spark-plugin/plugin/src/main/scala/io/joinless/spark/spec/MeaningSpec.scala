@@ -47,8 +47,8 @@ object RowsSpec {
 
 /** Present where rows can be deleted. None where the writing release did not record it.
   *
-  * At a restart it names the filter or expression that has changed since inserts were stored, so that
-  * deletes would not find their rows.
+  * At a restart it names the filter or expression that has changed since inserts were stored, so
+  * that deletes would not find their rows.
   */
 object MeaningSpec extends BlockProperty[Option[MeaningSpec]]("meaning", default = None) {
 

@@ -36,8 +36,8 @@ final case class ReductionSpec(
   */
 final case class SumSpec(factors: IndexedSeq[ColumnRef])
 
-/** How equal results are counted without enumerating them; None where they are enumerated. Its trees
-  * go on as recorded.
+/** How equal results are counted without enumerating them; None where they are enumerated. Its
+  * trees go on as recorded.
   */
 object ReductionSpec extends BlockProperty[Option[ReductionSpec]]("reduction", default = None) {
 

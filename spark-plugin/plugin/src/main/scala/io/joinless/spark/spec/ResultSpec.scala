@@ -26,8 +26,8 @@ final case class ResultSpec(
     confs: Map[String, String]
 )
 
-/** For readers of the checkpoint; nothing else depends on it. None where the writing release did not
-  * record it, or where it is too large.
+/** For readers of the checkpoint; nothing else depends on it. None where the writing release did
+  * not record it, or where it is too large.
   */
 object ResultSpec extends BlockProperty[Option[ResultSpec]]("result", default = None) {
 

@@ -5,8 +5,8 @@ import scala.collection.immutable.BitSet
 import io.joinless.spark.errors.Mismatch
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** Checks that a spec is consistent: every position exists, the tree is a join tree of the relations
-  * ([[RecordedTree]]), and each property fits the block.
+/** Checks that a spec is consistent: every position exists, the tree is a join tree of the
+  * relations ([[RecordedTree]]), and each property fits the block.
   */
 object SpecCheck {
 

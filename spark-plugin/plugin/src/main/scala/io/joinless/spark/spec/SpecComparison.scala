@@ -10,7 +10,8 @@ import io.joinless.spark.errors.Mismatch
   * output columns, and what each property demands ([[BlockProperty]]). Where rows can be deleted,
   * those are the filters and computed columns that apply to a delete ([[MeaningSpec]]): those of
   * changelogs, and those of the result. Free are aliases, filters of append-only relations and,
-  * without changelogs, residuals (as in Spark), and tree and shares, which are taken from the record.
+  * without changelogs, residuals (as in Spark), and tree and shares, which are taken from the
+  * record.
   */
 object SpecComparison {
 

@@ -12,9 +12,9 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 /** One batch in one cell of a block whose inputs are append-only: exchange rows in, result rows
   * out, streaming.
   *
-  * Rows are written to the arena and to the log, a few of them ahead ([[PrefetchedRows]]), then each is
-  * inserted role by role. The results of each insertion are emitted before the next one, so no
-  * result is buffered.
+  * Rows are written to the arena and to the log, a few of them ahead ([[PrefetchedRows]]), then
+  * each is inserted role by role. The results of each insertion are emitted before the next one,
+  * so no result is buffered.
   *
   * @param first rolls back the first batch of a cell
   * @param parts of the state, apart from the views, that are changed in place

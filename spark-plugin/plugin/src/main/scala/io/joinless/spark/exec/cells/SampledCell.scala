@@ -82,8 +82,8 @@ final private class SampleRollback(state: SampledState) extends Rollback {
   * batch that is played again gives the same sample.
   *
   * Cost: the batch in memory, netted; then a step per tuple whose count changes, and what the
-  * copies cost that enter. The output, at most twice the sample, is in memory: different results can
-  * be equal rows.
+  * copies cost that enter. The output, at most twice the sample, is in memory: different results
+  * can be equal rows.
   */
 final private class SampledTask(
     context: CellContext,
