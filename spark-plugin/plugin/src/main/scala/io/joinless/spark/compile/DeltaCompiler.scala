@@ -22,7 +22,6 @@ import io.joinless.spark.spec.{
   MeaningSpec,
   OriginSpec,
   RecordedQuery,
-  SampleSpec,
   SqlTexts,
   StateFormat
 }
@@ -136,7 +135,8 @@ final class DeltaCompiler(
         _ <- DeltaCompiler.sessions(query).orElse(taken.refused).toLeft(())
         restored =
           ColumnOrder.restored(Subqueries.named(optimized(template)), recorded.toSeq.flatMap(_.orders(taken.places)))
-        ordered <- new OrderedRows(taken.isChangelog, emission).grouped(emission.literals(restored, taken.isChangelog))
+        sampled = new SampledRows(conf.severalCells, recordedBlocks).merged(restored)
+        ordered <- new OrderedRows(taken.isChangelog, emission).grouped(emission.literals(sampled, taken.isChangelog))
         inner <- new MatchJoins(emission, taken.random).inner(emission.nested(ordered))
         reads = Reads(ColumnOrder.of(restored), emission.timesRead(ordered), emission.readsSeveralTimes(inner))
         streams = taken.of(reads)
@@ -221,7 +221,7 @@ final class DeltaCompiler(
     * them, where the plan is one; else from rows that are stored one by one.
     */
   private def sampled(mark: SampleOf, streams: Streams): Either[Reason, LogicalPlan] = {
-    val consumer = Consumer.Sample(SampleSpec(mark.size, mark.seed))
+    val consumer = Consumer.Sample(SampledRows.spec(mark))
 
     /** Whether each result of the plan is one of a block. */
     def isBlock = !isRowWise(mark.child, streams) && extracted(mark.child, streams).exists { block =>

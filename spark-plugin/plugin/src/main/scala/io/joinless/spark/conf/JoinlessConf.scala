@@ -36,6 +36,9 @@ final class JoinlessConf(conf: SQLConf) {
     */
   def maxCells: Int = conf.getConf(MAX_CELLS)
 
+  /** Whether blocks have several cells by the user's own choice. */
+  def severalCells: Boolean = maxCells > 1 || shares.nonEmpty
+
   /** Shares by attribute name; empty if the placement is chosen. */
   def shares: Map[String, Long] = counts(conf.getConf(SHARES))
 

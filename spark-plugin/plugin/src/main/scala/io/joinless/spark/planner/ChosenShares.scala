@@ -28,7 +28,7 @@ object ChosenShares {
       Option.when(shape.reduction.isEmpty)(best(2 * cores)).filter(Placement.of(shape, _, sizes).copiesNothing)
         .getOrElse(best(cores))
     val shares =
-      if (shape.sample.isDefined) best(1L)
+      if (shape.sample.exists(!_.keyed)) best(1L)
       else if (conf.shares.nonEmpty) named(shape, partitions, conf.shares)
       else if (conf.maxCells > 0) best(conf.maxCells.toLong)
       else byCores(cores.toLong)

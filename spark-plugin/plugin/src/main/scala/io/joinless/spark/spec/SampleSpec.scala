@@ -8,17 +8,19 @@ import org.json4s.JsonAST._
   * as the others.
   *
   * @param seed from which the random numbers of all batches follow
+  * @param keyed each cell keeps a sample, and emits the key of each row: the rows with the least keys
+  *   of all cells are the sample. Otherwise there is one cell
   */
-final case class SampleSpec(size: Int, seed: Long)
+final case class SampleSpec(size: Int, seed: Long, keyed: Boolean = false)
 
 /** None where all results are emitted. Another size or another seed would be another sample. */
 object SampleSpec extends BlockProperty[Option[SampleSpec]]("sample", default = None) {
 
   override def write(sample: Option[SampleSpec]): Option[JValue] =
-    sample.map(s => JObject("size" -> JInt(s.size), "seed" -> JInt(s.seed)))
+    sample.map(s => JObject("size" -> JInt(s.size), "seed" -> JInt(s.seed), "keyed" -> JBool(s.keyed)))
 
   override def read(json: Option[JValue]): Option[SampleSpec] =
-    json.map(found => SampleSpec(int(found, "size"), long(found, "seed")))
+    json.map(found => SampleSpec(int(found, "size"), long(found, "seed"), boolean(at(found, "keyed"))))
 
   override def problem(sample: Option[SampleSpec], block: BlockCore): Option[(Mismatch, String)] = sample.flatMap { s =>
     if (s.size <= 0) Some(BlockProperty.contradiction(s"its sample has the size ${s.size}"))
@@ -40,5 +42,8 @@ object SampleSpec extends BlockProperty[Option[SampleSpec]]("sample", default = 
   }
 
   private def text(sample: Option[SampleSpec]): String =
-    sample.fold("all results")(s => s"a sample of ${s.size} results with the seed ${s.seed}")
+    sample.fold("all results") { s =>
+      val cells = if (s.keyed) ", of several cells" else ""
+      s"a sample of ${s.size} results with the seed ${s.seed}$cells"
+    }
 }

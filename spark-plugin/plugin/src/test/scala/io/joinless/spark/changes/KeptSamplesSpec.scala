@@ -31,6 +31,15 @@ class KeptSamplesSpec extends AnyFunSuite with SharedSpark with QueriesOverChang
       assert(play(query, sql, size, seed, streaming = false) == one, s"seed $seed: the same batches again")
     }
 
+  for ((query, i) <- queries.map(_._1).zipWithIndex if i % 3 == 0; cells <- Seq(3, 4))
+    test(s"the samples of $cells cells are merged: $query") {
+      spark.conf.set("spark.joinless.placement.maxCells", cells.toString)
+      try {
+        val sql = sampled(query, Seq(2, 5, 1000)(i / 3 % 3))
+        val _ = play(query, sql, Seq(2, 5, 1000)(i / 3 % 3), Seeds.of(sql) + cells, streaming = false)
+      } finally spark.conf.unset("spark.joinless.placement.maxCells")
+    }
+
   /** The relations of the block that is sampled. */
   private def sampledRelations(sql: String): Int =
     DeltaCompilation(spark, Plans.analyzed(spark.sql(sql).incrementalEnumerate())).collect {

@@ -102,10 +102,11 @@ final private class SampledTask(
 
   override protected val batch =
     new SampledBatch(before.views, ResidualPredicates.compile(spec, residuals, arenaOf), before.sample, negatives)
-  private[this] val output = new OutputRow(spec, arenaOf, numbers = 1)
-  private[this] val weight = new Array[Long](1)
+  private[this] val numbers = if (spec.shape.sample.get.keyed) 2 else 1
+  private[this] val output = new OutputRow(spec, arenaOf, numbers)
+  private[this] val element = new Array[Long](numbers) // the weight, then the bits of the key
   private[this] val all = (1L << spec.relations.size) - 1
-  private[this] var net = new NetRows(spec.output.size + 1)
+  private[this] var net = new NetRows(spec.output.size + numbers)
 
   /** Reads the batch, and nets the changes of the sample. */
   override protected def begin(): Unit = {
@@ -115,8 +116,9 @@ final private class SampledTask(
     val stored = new StoredSample.Writer(before.sample, before.views, store)
     while (step()) {
       if (batch.weight < 0) stored.remove(batch.slot) else stored.put(batch.slot)
-      weight(0) = batch.weight
-      net.add(output.update(batch.rows, all, weight))
+      element(0) = batch.weight
+      if (numbers > 1) element(1) = java.lang.Double.doubleToRawLongBits(before.sample.key(batch.slot))
+      net.add(output.update(batch.rows, all, element))
     }
   }
 

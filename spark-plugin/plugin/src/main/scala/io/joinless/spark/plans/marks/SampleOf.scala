@@ -1,6 +1,6 @@
 package io.joinless.spark.plans.marks
 
-import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 
 /** A sample that is kept of the rows of `child`: `size` of them without replacement, each as likely
@@ -8,10 +8,15 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
   *
   * Rows enter and leave it, so it stands only where changes are requested. Compiling such a query
   * replaces it; a plain query that has one is refused.
+  *
+  * @param key if the sample is merged from several: the column with the key of each row, behind those
+  *   of `child`. Each is a sample of that size then, and the rows with the least keys are the sample
   */
-final case class SampleOf(child: LogicalPlan, size: Int, seed: Long) extends UnaryNode {
+final case class SampleOf(child: LogicalPlan, size: Int, seed: Long, key: Option[Attribute] = None) extends UnaryNode {
 
-  override def output: Seq[Attribute] = child.output
+  override def output: Seq[Attribute] = child.output ++ key
+
+  override def producedAttributes: AttributeSet = AttributeSet(key)
 
   override protected def withNewChildInternal(newChild: LogicalPlan): SampleOf = copy(child = newChild)
 }

@@ -31,7 +31,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
 import org.apache.spark.sql.joinless.KeyBytes
-import org.apache.spark.sql.types.LongType
+import org.apache.spark.sql.types.{DoubleType, LongType}
 
 /** The plan that replaces a block: one node, which returns stored columns, and above it the
   * expressions that must be computed from them. It has the root's attributes, by their ids; all of
@@ -162,7 +162,8 @@ final class RewriteBlock(layout: BlockLayout) {
     MergeScans(shape, layout.block.leaves.indices.map(i => Scan(rows(i), Seq(i))))
 
   /** Like `plan`, but returns changes of the result. The first columns are by position those of
-    * the block's root. The columns of each sum follow, then the weight.
+    * the block's root. The columns of each sum follow, or the key of a sampled result, then the
+    * weight.
     *
     * @param scans return rows of the relations, with their weights where rows carry weights
     */
@@ -170,12 +171,13 @@ final class RewriteBlock(layout: BlockLayout) {
     val weight = AttributeReference(DeltaForm.Weight.column, LongType, nullable = false)()
     val wordsPerSum = shape.reduction.fold(IndexedSeq.empty[Int])(ReducedBlock(shape, _).sumWords)
     val sums = wordsPerSum.map(n => Seq.fill(1 + n)(AttributeReference("sum", LongType, nullable = false)()))
+    val key = layout.sample.filter(_.keyed).map(_ => AttributeReference("key", DoubleType, nullable = false)())
     val node = JoinFreeJoin(
       scans.map(_.plan),
       scans.map(_.roles),
       shape,
       layout.boundResiduals,
-      (attributes ++ sums.flatten) :+ weight,
+      (attributes ++ sums.flatten ++ key) :+ weight,
       deltas = true,
       unbounded = unbounded
     )
@@ -192,8 +194,8 @@ final class RewriteBlock(layout: BlockLayout) {
     }
     val text = (e: Expression) => MeaningTexts.of(OuterScope.replace(e)(meaningOf), layout.block.leaves)
     WeightedRows(
-      Project((result ++ sums.flatten) :+ weight, filtered(node)),
-      projected,
+      Project((result ++ sums.flatten ++ key) :+ weight, filtered(node)),
+      projected ++ key.map(_ => -1),
       text,
       layout.changelogs.nonEmpty || layout.sample.isDefined,
       sumColumns,
