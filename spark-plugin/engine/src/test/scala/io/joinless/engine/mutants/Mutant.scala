@@ -46,8 +46,8 @@ object Mutant {
 
   private val survives = "n.vs.count(key) > n.dying(key) && n.isLiveAbove(key)"
 
-  /** Those of trees whose results are enumerated, and all others ([[SumMutants]]). */
-  val all: Seq[Mutant] = enumerated ++ SumMutants.all
+  /** Those of trees whose results are enumerated, those of sums ([[SumMutants]]) and of samples ([[SampleMutants]]). */
+  val all: Seq[Mutant] = enumerated ++ SumMutants.all ++ SampleMutants.all
 
   private def enumerated: Seq[Mutant] = Seq(
     Mutant("delete: witnesses whose key does not survive", propagation, survives -> "n.isLiveAbove(key)"),

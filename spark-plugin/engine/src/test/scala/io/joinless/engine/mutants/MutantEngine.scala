@@ -32,7 +32,10 @@ object MutantEngine {
       val loader =
         new ChildFirst(classes.toUri.toURL +: classPath.split(File.pathSeparator).map(new File(_).toURI.toURL))
       try {
-        val tests = if (ofSums.exists(mutant.file.startsWith)) Seq("runSums") else Seq("run", "runSums")
+        val tests =
+          if (SampleMutants.all.contains(mutant)) Seq("runSamples")
+          else if (ofSums.exists(mutant.file.startsWith)) Seq("runSums")
+          else Seq("run", "runSums")
         val probe = loader.loadClass("io.joinless.engine.mutants.Probe")
         def found(test: String, from: Long, until: Long) = Option(
           probe.getMethod(test, classOf[Long], classOf[Long]).invoke(null, Long.box(from), Long.box(until))

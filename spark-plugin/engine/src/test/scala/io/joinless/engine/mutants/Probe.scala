@@ -2,6 +2,7 @@ package io.joinless.engine.mutants
 
 import io.joinless.engine.oracle._
 import io.joinless.engine.reduce.{ReducedCase, ReducedRun}
+import io.joinless.engine.sample.{SampleLaw, SampleRun}
 import java.lang.management.ManagementFactory
 import scala.annotation.nowarn
 import scala.util.Try
@@ -21,6 +22,15 @@ object Probe {
   /** The same for sums over joins. */
   def runSums(from: Long, until: Long): String =
     first(from, until)(seed => new ReducedRun(ReducedCase.draw(seed)).run())
+
+  /** The same for kept samples: what is true of each, and their law. */
+  def runSamples(from: Long, until: Long): String =
+    first(from, until)(seed => SampleRun.draw(seed).run().orElse(SampleLaw.draw(seed, 1000, VeryUnlikely).run()))
+
+  /** Below this chance a sample has another law; so many cases are looked at that less unlikely
+    * ones are seen.
+    */
+  private val VeryUnlikely = 1e-9
 
   private def first(from: Long, until: Long)(failureOf: Long => Option[String]): String = {
     val search = new Search(from, until, failureOf)

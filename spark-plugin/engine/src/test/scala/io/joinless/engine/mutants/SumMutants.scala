@@ -26,7 +26,7 @@ private[mutants] object SumMutants {
 
   val all: Seq[Mutant] = Seq(
     Mutant("sums: key touched once per row", annotation, "        page(touchedAt) = keys.size\n" -> ""),
-    Mutant("sums: touched keys stay touched", annotation, "    if (!once) page(at + width) = 0L\n" -> ""),
+    Mutant("sums: touched keys stay touched", annotation, "    if (!once && !keep) page(at + width) = 0L\n" -> ""),
     Mutant(
       "sums: change of an earlier batch kept",
       annotation,
@@ -121,12 +121,12 @@ private[mutants] object SumMutants {
     Mutant(
       "aggregates: lost keys are taken over twice",
       treeAnnotations,
-      "if (child.annotation.countAfter(i) > 0L) {" -> "if (true) {"
+      "if (child.annotation.signAfter(i) > 0) {" -> "if (true) {"
     ),
     Mutant(
       "aggregates: rows of a lost key keep their contributions",
       treeAnnotations,
-      "if (before > 0L) contributeAll(c, key, alive = false)" -> "()"
+      "if (hadResults) contributeAll(c, key, alive = false)" -> "()"
     ),
     Mutant(
       "aggregates: appended rows are not counted",
@@ -156,7 +156,7 @@ private[mutants] object SumMutants {
     Mutant(
       "aggregates: keys without results are supported",
       contribution,
-      "if (c != except && node.child(c).annotation.count" -> "if (false && node.child(c).annotation.count"
+      "if (c != except && node.child(c).annotation.isEmpty" -> "if (false && node.child(c).annotation.isEmpty"
     ),
     Mutant(
       "aggregates: lists of appended rows lose the last one",

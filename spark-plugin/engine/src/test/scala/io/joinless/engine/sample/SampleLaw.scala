@@ -14,11 +14,9 @@ import io.joinless.engine.sample.SampledTree.Copy
   *   - the sample enters as often as it should: the expected number of copies that enter in a batch
   *     of insertions follows from n before and after.
   *
-  * What is seen has a chance of at least 10^−4 if the law holds. Seeds are fixed.
+  * What is seen has a chance of at least `unlikely` if the law holds. Seeds are fixed.
   */
-final class SampleLaw(query: Case, capacity: Int, repetitions: Int) {
-  import SampleLaw._
-
+final class SampleLaw(query: Case, capacity: Int, repetitions: Int, unlikely: Double = SampleLaw.Unlikely) {
   // by batch: the copies of results, and how often each, and each of some pairs, was kept
   private[this] val stages: IndexedSeq[Stage] = {
     val oracle = new NaiveJoin(query)
@@ -44,7 +42,7 @@ final class SampleLaw(query: Case, capacity: Int, repetitions: Int) {
         stage.note(tree.copies.keySet, tree.bound, entered)
       }
     }
-    stages.indices.iterator.flatMap(i => stages(i).unlikely.map(what => s"after batch $i: $what")).nextOption()
+    stages.indices.iterator.flatMap(i => stages(i).failure.map(what => s"after batch $i: $what")).nextOption()
   }
 
   final private class Stage(
@@ -69,7 +67,7 @@ final class SampleLaw(query: Case, capacity: Int, repetitions: Int) {
       entries += entered
     }
 
-    def unlikely: Option[String] = if (n <= capacity) None
+    def failure: Option[String] = if (n <= capacity) None
     else inclusions.orElse(jointly).orElse(keys).orElse(skips)
 
     private def inclusions: Option[String] = {
@@ -116,18 +114,18 @@ final class SampleLaw(query: Case, capacity: Int, repetitions: Int) {
 
     private def judged(chance: Double, what: String): Option[String] = {
       checks += 1
-      Option.when(chance < Unlikely)(s"$what, with a chance of $chance")
+      Option.when(chance < unlikely)(s"$what, with a chance of $chance")
     }
   }
 }
 
 object SampleLaw {
-  private val Unlikely = 1e-4
+  private[sample] val Unlikely = 1e-4 // of one statistic
 
   /** The first batches of a random case, as long as they have few results, and a capacity below
     * what they end with, if that is possible.
     */
-  def draw(seed: Long, repetitions: Int): SampleLaw = {
+  def draw(seed: Long, repetitions: Int, unlikely: Double = Unlikely): SampleLaw = {
     val drawn = Generators.draw(seed)
     val query = drawn.copy(inputs = drawn.inputs.map(_.copy(retractable = true)))
     val oracle = new NaiveJoin(query)
@@ -142,6 +140,6 @@ object SampleLaw {
     val random = new Random(seed)
     val most = sizes.take(batches).maxOption.getOrElse(0)
     val capacity = math.max(1, Seq(1, 2, most / 4, most / 2, most - 1)(random.nextInt(5)))
-    new SampleLaw(query.copy(batches = query.batches.take(batches)), capacity, repetitions)
+    new SampleLaw(query.copy(batches = query.batches.take(batches)), capacity, repetitions, unlikely)
   }
 }

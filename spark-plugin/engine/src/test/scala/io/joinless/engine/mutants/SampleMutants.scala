@@ -1,0 +1,120 @@
+package io.joinless.engine.mutants
+
+/** Mutations of what algorithms A59 to A62 specify: results by position, and kept samples. */
+private[mutants] object SampleMutants {
+  private val ordered = "positions/OrderedList.scala"
+  private val descent = "positions/Descent.scala"
+  private val counts = "positions/SubtreeCounts.scala"
+  private val reservoir = "sample/Reservoir.scala"
+  private val draws = "sample/Draws.scala"
+  private val subsets = "sample/Subsets.scala"
+  private val results = "sample/NewResults.scala"
+  private val batch = "sample/SampledBatch.scala"
+  private val journal = "sample/SampleJournal.scala"
+  private val set = "sample/SampledSet.scala"
+  private val annotation = "view/Annotation.scala"
+  private val treeAnnotations = "update/TreeAnnotations.scala"
+
+  val all: Seq[Mutant] = Seq(
+    Mutant("positions: in the order of memory", ordered, "order.hash(tuples(i))" -> "tuples(i).toLong << 40"),
+    Mutant(
+      "positions: tuples with equal hashes are not ordered",
+      ordered,
+      "if (starts(bucket + 1) - starts(bucket) > 1)" -> "if (false)"
+    ),
+    Mutant("positions: a key's positions are not sorted", descent, "      here.sort(order, from, until)\n" -> ""),
+    Mutant("positions: copies count once", counts, "into.set(node.weight(tuple))" -> "into.set(1L)"),
+    Mutant("sample: keys of refilled places are not above the bound", draws, "from + (1.0 - from) * least" -> "least"),
+    Mutant("sample: keys are those of one result", draws, " / unseen.toDouble" -> ""),
+    Mutant("sample: the bound is not lowered", reservoir, "if (isFull) keys(heap(0)) else 1.0" -> "1.0"),
+    Mutant(
+      "sample: another than the greatest key leaves",
+      reservoir,
+      "    val slot = heap(0)\n    count -= 1\n    heap(0) = heap(count)\n" -> "    val slot = heap(count - 1)\n    count -= 1\n"
+    ),
+    Mutant(
+      "sample: the heap is not restored after deletions",
+      reservoir,
+      "      while (i >= 0) { down(i); i -= 1 }\n" -> ""
+    ),
+    Mutant(
+      "sample: keys follow the order of positions",
+      batch,
+      "        draws.shuffle(keys, keys.length)\n        entered" -> "        entered"
+    ),
+    Mutant(
+      "sample: keys of refilled places follow the order of positions",
+      batch,
+      "    draws.shuffle(keys, keys.length)\n    val subsets" -> "    val subsets"
+    ),
+    Mutant(
+      "sample: a rejected combination enters",
+      batch,
+      "      if (accepts) {\n        entered" -> "      if (true) {\n        entered"
+    ),
+    Mutant(
+      "sample: a free place is filled by a rejected combination",
+      batch,
+      "!known.contains(rows, copies) && accepts" -> "!known.contains(rows, copies)"
+    ),
+    Mutant(
+      "sample: a free place is filled by a result that is sampled",
+      batch,
+      "!known.contains(rows, copies) && accepts" -> "accepts"
+    ),
+    Mutant(
+      "sample: rejected combinations count as results left",
+      batch,
+      "if (residuals.isEmpty) unseen.set(positions) else countResults(unseen)" -> "unseen.set(positions)"
+    ),
+    Mutant(
+      "sample: a key is looked at again",
+      batch,
+      "most > 0 && keys.length == most" -> "most > 0 && keys.length > 0"
+    ),
+    Mutant(
+      "sample: copies of a row that leave stay sampled",
+      batch,
+      "sample.copy(slot, r) < tree.multiplicity(r, sample.row(slot, r))" -> "tree.multiplicity(r, sample.row(slot, r)) > 0"
+    ),
+    Mutant(
+      "sample: deletions fill no places",
+      batch,
+      "if (sample.removeWhere(isGone(_)) > 0) refill(draws, bound)" -> "{ val _ = sample.removeWhere(isGone(_)) + bound }"
+    ),
+    Mutant(
+      "sample: results that are left are as many as before",
+      batch,
+      "      unseen.subtract(Wide(1L))\n      keys(i) = from\n" -> "      keys(i) = from\n"
+    ),
+    Mutant("sample: new copies are old ones", results, "      digits.copy += copiesBefore\n" -> ""),
+    Mutant(
+      "sample: a result of two new rows is drawn twice as often",
+      results,
+      "if (c < first) Before else" -> "if (c < first) After else"
+    ),
+    Mutant(
+      "sample: new results with old siblings only",
+      results,
+      "if (part == Before && touched >= 0)" -> "if (touched >= 0)"
+    ),
+    Mutant(
+      "sample: increased rows stay increased",
+      results,
+      "increased(relation).clear(noted(relation).pop())" -> "noted(relation).pop()"
+    ),
+    Mutant("sample: a position is drawn twice", subsets, "      drawn.removeAll(taken)\n    }" -> "    }"),
+    Mutant(
+      "sample: a rolled-back copy has another key",
+      journal,
+      "java.lang.Double.longBitsToDouble(keys(i))" -> "0.5"
+    ),
+    Mutant("sample: copies of a row are one", set, " && sample.copy(slot, r) == copies(r)" -> ""),
+    Mutant("sample: keys stay touched", annotation, "      records.page(keys(i))(at(keys(i)) + width) = 0L\n" -> ""),
+    Mutant(
+      "sample: rows of the root are not new results",
+      treeAnnotations,
+      "          if (isAtRoot && touchedAtRoot != null) touchedAtRoot.note(rows(i))\n" -> ""
+    )
+  )
+}
