@@ -7,6 +7,9 @@ import io.joinless.spark.SharedSpark
 import io.joinless.spark.api._
 import io.joinless.spark.batches.{PlayedQuery, PlayedStream}
 import org.apache.spark.SparkThrowable
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.read.PartitionReader
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.{DataFrame, Row}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -124,47 +127,101 @@ class ResultsOnDemandSpec extends AnyFunSuite with SharedSpark {
     query.close()
   }
 
+  private def factoryOf(full: DataFrame, reading: Reading): ResultReaderFactory = {
+    val scan = full.queryExecution.optimizedPlan.collectFirst {
+      case relation: DataSourceV2ScanRelation => relation.scan.asInstanceOf[ResultScan]
+    }.get
+    scan.copy(reading = reading).createReaderFactory().asInstanceOf[ResultReaderFactory]
+  }
+
+  /** The readers of three cells. */
+  private def readers(full: DataFrame, reading: Reading): Seq[PartitionReader[InternalRow]] = {
+    val factory = factoryOf(full, reading)
+    (0 until 3).map(cell => factory.createReader(CellPartition(cell)))
+  }
+
+  private def read(reader: PartitionReader[InternalRow]): Seq[InternalRow] =
+    try Iterator.continually(reader).takeWhile(_.next()).map(_.get().copy()).toList
+    finally reader.close()
+
+  private def smallest(cells: Seq[PartitionReader[InternalRow]], size: Int): Seq[Row] =
+    cells.flatMap(read).sortBy(_.getDouble(4)).take(size).map(shown)
+
+  private def shown(row: InternalRow): Row = Row(row.getInt(0), row.getInt(1), row.getInt(2), row.getInt(3))
+
+  /** Whether rows come in proportion to their copies, in samples that have `mean` rows.
+    *
+    * @param spread the variance of a count, divided by its mean
+    */
+  private def checkLaw(copies: Map[Row, Int], samples: Seq[Seq[Row]], mean: Double, spread: Double): Unit = {
+    val counts = bag(samples.flatten)
+    assert(counts.keySet.subsetOf(copies.keySet))
+    val x = copies.map { case (row, c) =>
+      val expected = samples.size * mean * c / copies.values.sum
+      math.pow(counts.getOrElse(row, 0) - expected, 2) / (expected * spread)
+    }.sum
+    val _ = assert(Chances.chiSquare(x, copies.size - 1) > 1e-4, s"$x of ${copies.size} rows")
+  }
+
   for ((kind, sql) <- Seq("" -> plain, " with a residual" -> residual))
     test(s"law_ samples by a fraction and of a size, with replacement and without$kind") {
       val query = new Played(sql, changes = true, cells = 3, vertices = 5)
-      val copies = bag(rows(query.full))
-      val (n, distinct) = (copies.values.sum, copies.size)
-      val trials = 25
-
-      /** Whether rows come in proportion to their copies, in samples that have `mean` rows. */
-      def check(what: String, samples: Seq[Seq[Row]], mean: Double, spread: Double): Unit = {
-        val counts = bag(samples.flatten)
-        assert(counts.keySet.subsetOf(copies.keySet), what)
-        val x = copies.map { case (row, c) =>
-          val expected = trials * mean * c / n
-          math.pow(counts.getOrElse(row, 0) - expected, 2) / (expected * spread)
-        }.sum
-        val _ = assert(Chances.chiSquare(x, distinct - 1) > 1e-4, s"$what: $x of $distinct rows")
-      }
-      val size = n / 4
-      for (replacement <- Seq(false, true)) {
-        val name = s"replacement $replacement"
+      val full = query.full
+      val copies = bag(rows(full))
+      val n = copies.values.sum
+      val (trials, size) = (60, n / 4)
+      val seen = for (replacement <- Seq(false, true)) yield {
         val spread = if (replacement) 1.0 else 0.75
-        val drawn = (1 to trials).map(seed => rows(query.full.sampleOf(size, seed.toLong, replacement)))
+        val drawn = (1 to trials).map { seed =>
+          smallest(readers(full, Reading.Drawn(size, replacement, seed.toLong)), size)
+        }
         assert(drawn.forall(_.size == size))
-        check(s"of a size, $name", drawn, size.toDouble, spread)
+        checkLaw(copies, drawn, size.toDouble, spread)
         if (!replacement)
           assert(drawn.forall(sample => bag(sample).forall { case (row, c) => c <= copies(row) }))
-        val thinned = (1 to trials).map(seed => rows(query.full.sample(replacement, 0.25, seed.toLong)))
-        check(s"by a fraction, $name", thinned, n / 4.0, spread)
-        assert(math.abs(thinned.map(_.size).sum - trials * n / 4.0) < 4 * math.sqrt(trials * n * spread / 4.0))
-        // the same seed, the same rows: also when the query has ended
-        assert(rows(query.full.sampleOf(size, 1, replacement)) == drawn.head)
-        assert(rows(query.full.sample(replacement, 0.25, 1)) == thinned.head)
-        if (replacement) {
-          query.close()
-          assert(rows(query.full.sampleOf(size, 1, replacement)) == drawn.head)
-          assert(rows(query.recorded.sample(replacement, 0.25, 1)) == thinned.head)
+        val thinned = (1 to trials).map { seed =>
+          readers(full, Reading.Thinned(0.25, replacement, seed.toLong)).flatMap(read).map(shown)
         }
+        checkLaw(copies, thinned, n / 4.0, spread)
+        assert(math.abs(thinned.map(_.size).sum - trials * n / 4.0) < 4 * math.sqrt(trials * n * spread / 4.0))
+        // Spark merges the same
+        assert(rows(full.sampleOf(size, 1, replacement)) == drawn.head)
+        assert(rows(full.sample(replacement, 0.25, 1)) == thinned.head)
+        (replacement, drawn.head, thinned.head)
       }
-      assert(bag(rows(query.full.sampleOf(n + 5, 3))) == copies)
-      assert(bag(rows(query.full.sample(1.0))) == copies && rows(query.full.sample(0.0)).isEmpty)
-      assert(rows(query.full.sampleOf(3 * n, 3, replacement = true)).size == 3 * n)
+      assert(bag(rows(full.sampleOf(n + 5, 3))) == copies)
+      assert(bag(rows(full.sample(1.0))) == copies && rows(full.sample(0.0)).isEmpty)
+      assert(rows(full.sampleOf(3 * n, 3, replacement = true)).size == 3 * n)
+      // the same seed, the same rows: also when the query has ended
+      query.close()
+      for ((replacement, drawn, thinned) <- seen; again <- Seq(full, query.recorded)) {
+        assert(rows(again.sampleOf(size, 1, replacement)) == drawn)
+        assert(rows(again.sample(replacement, 0.25, 1)) == thinned)
+      }
+    }
+
+  for (replacement <- Seq(false, true))
+    test(s"law_ where nearly all is rejected, a walk goes on with what was drawn: replacement $replacement") {
+      val query = new Played(residual, changes = true, cells = 3, vertices = 4)
+      val full = query.full
+      val copies = bag(rows(full))
+      val (trials, size) = (150, 20)
+
+      /** A sample, of which cells draw different parts before they walk. */
+      def sample(seed: Int): Seq[Row] = {
+        val drawn = Reading.Drawn(size, replacement, seed.toLong)
+        val factory = factoryOf(full, drawn)
+        val cells = (0 until 3).map { cell =>
+          new SiftingReader(factory, cell, drawn, firstDraws = 8L * cell, mostDraws = 0L, chunk = 8L)
+        }
+        smallest(cells, size)
+      }
+      query.close()
+      val samples = (1 to trials).map(sample)
+      assert(samples.forall(_.size == size))
+      val n = copies.values.sum.toDouble
+      checkLaw(copies, samples, size.toDouble, if (replacement) 1.0 else (n - size) / (n - 1))
+      if (!replacement) assert(samples.forall(s => bag(s).forall { case (row, c) => c <= copies(row) }))
     }
 
   test("conditions that the scan does not take, computed columns, empty results") {
