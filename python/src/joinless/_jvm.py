@@ -81,6 +81,11 @@ def page(df: DataFrame, offset: int, size: int) -> DataFrame:
     return DataFrame(_api(df, "joinless.page").page(df._jdf, str(offset), size), df.sparkSession)
 
 
+def kept_sample(df: DataFrame, size: int, seed: int) -> DataFrame:
+    """A sample of the result of the streaming query `df` that is kept up to date."""
+    return DataFrame(_api(df, "joinless.sample").keptSample(df._jdf, size, seed), df.sparkSession)
+
+
 def sample(df: DataFrame, size: int, seed: int, replacement: bool) -> DataFrame:
     """A uniform sample of a complete result."""
     api = _api(df, "joinless.sample")

@@ -80,37 +80,57 @@ def page(result: DataFrame, offset: int, size: int) -> DataFrame:
 
 
 def sample(result: DataFrame, size: int, seed: int | None = None, replacement: bool = False) -> DataFrame:
-    """Returns a uniform sample of a complete result, of exactly `size` rows.
+    """Returns a uniform sample, of exactly `size` rows: of a complete result, or one that is kept.
 
-    Each set of `size` rows has the same chance. It costs the sampled rows and the load of the
+    Each set of `size` rows has the same chance. A row that the result has several times counts as
+    several rows.
+
+    *Of a complete result*, it is a batch DataFrame. It costs the sampled rows and the load of the
     state. If conditions other than equi-joins between relations reject most combinations, results
-    are enumerated instead. A row that the result has several times counts as several rows.
+    are enumerated instead.
 
     >>> joinless.sample(joinless.enumerate_full(pairs, query=query), size=1000, seed=7).collect()
     [Row(src=1, dst=3)]
 
+    *Of a streaming query*, it is a sample that is kept up to date: after each batch it is a uniform
+    sample of the query's result, without listing that result. Rows enter and leave it, so request
+    its changes, or `materialize` it. It can be joined and aggregated like any relation.
+
+    >>> kept = joinless.sample(pairs, size=1000)
+    >>> kept.incrementalEnumerate(output="weight").columns
+    ['src', 'dst', '_weight']
+
+    The operator's progress has ``resultSize``, the number of the results that are sampled. The same
+    batches with the same seed give the same sample, also after a restart. The sample is kept by one
+    cell, unless ``spark.joinless.placement.maxCells`` or ``shares`` says otherwise.
+
     Args:
         result: what `enumerate_full` or ``spark.read.format("joinless")`` returns, with filters and
-            columns.
+            columns; or a streaming query.
         size: the number of rows, up to 10,000,000. A result with fewer rows is returned whole.
         seed: with the same number, each read of a batch gives the same rows; by default another
-            one each time.
+            one each time, and 0 for a sample that is kept.
         replacement: whether a row may be drawn several times. Then `size` rows are drawn, unless
-            the result is empty.
+            the result is empty. Not for a sample that is kept.
 
     Returns:
-        A batch DataFrame, in a random order.
+        A batch DataFrame, in a random order; or a streaming one.
 
     Raises:
-        AnalysisException: ``JOINLESS_ON_DEMAND`` if the DataFrame is a stream or no complete
-            result, or `size` is out of range.
+        AnalysisException: ``JOINLESS_ON_DEMAND`` if the DataFrame is a batch one and no complete
+            result, or `size` is out of range; ``JOINLESS_SAMPLE`` if `size` is out of range for a
+            sample that is kept.
         TypeError, ValueError: an argument of another type or value.
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use ``sample``
-            there.
+            there, or the SQL function ``sample(TABLE(...), size, seed)``.
     """
     _arguments.number("joinless.sample", "size", size, optional=False)
     _arguments.flag("joinless.sample", "replacement", replacement)
+    if result.isStreaming:
+        if replacement:
+            raise ValueError("joinless.sample keeps samples without replacement only; leave replacement out")
+        return _jvm.kept_sample(result, size, 0 if seed is None else _arguments.seed("joinless.sample", "seed", seed))
     return _jvm.sample(result, size, _arguments.seed("joinless.sample", "seed", seed), replacement)
 
 

@@ -1,7 +1,7 @@
 package io.joinless.spark.explain
 
 import io.joinless.spark.placement.Placement
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.spec.{BlockSpec, SampleSpec}
 
 /** A block's join tree and views as text for users: root, height, class, the cost that follows from
   * them, cells and shares, and each view with its columns.
@@ -28,6 +28,7 @@ object JoinTreeText {
     val lines = Seq(
       Some(s"root ${facts.root.name}, height ${facts.height}, class ${facts.queryClass.name}"),
       Some(s"cost: ${facts.guarantee}"),
+      spec.shape.sample.map(sample(_, facts.conditions.nonEmpty)),
       Option.when(facts.changelogs.nonEmpty)(s"rows are inserted and deleted in: ${facts.changelogs.mkString(", ")}"),
       leaving(facts),
       Option.when(facts.keptForEver.nonEmpty)(
@@ -42,6 +43,13 @@ object JoinTreeText {
       Option.when(facts.output.nonEmpty)(s"result columns: ${facts.output.mkString(", ")}")
     )
     s"Join-free join of ${facts.relations.mkString(", ")}" +: lines.flatten.map("  " + _)
+  }
+
+  /** The sample that is kept of results, and what it costs. */
+  private def sample(sample: SampleSpec, isChecked: Boolean): String = {
+    val cells = if (sample.keyed) " in each cell, merged by their keys" else ", in one cell"
+    val walk = if (isChecked) "; a batch that deletes sampled results lists all results" else ""
+    s"sample: ${sample.size} results are kept$cells; results are counted and not listed$walk"
   }
 
   /** The text of a block whose results are counted. */

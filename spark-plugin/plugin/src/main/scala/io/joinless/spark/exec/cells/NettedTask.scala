@@ -1,6 +1,6 @@
 package io.joinless.spark.exec.cells
 
-import io.joinless.engine.algebra.WeightOverflow
+import io.joinless.engine.algebra.{CountOverflow, WeightOverflow}
 import io.joinless.engine.update.{DeleteOfAbsentRow, NettedBatch, Reversal}
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.exec.rows.RowText
@@ -58,6 +58,7 @@ abstract private class NettedTask(
     } catch {
       case e: DeleteOfAbsentRow => throw absent(e)
       case _: WeightOverflow => throw JoinlessErrors.weightOverflow()
+      case _: CountOverflow => throw JoinlessErrors.countBeyond127Bits(cell)
     }
 
   /** Reads the batch, and writes the resulting counts of changed rows to the log. */

@@ -1,0 +1,90 @@
+"""Samples that are kept: a Delta table that is a uniform sample of a join, while tables change."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+
+import joinless
+from support.shop import Shop
+
+BOUGHT = "SELECT c.city, i.name FROM orders o JOIN customers c ON o.customer = c.id JOIN items i ON o.item = i.id"
+
+
+@pytest.fixture
+def shop(spark: SparkSession, tmp_path: Path) -> Shop:
+    shop = Shop(spark.newSession(), tmp_path)
+    shop.create()
+    return shop
+
+
+def updated(shop: Shop, into: str, size: int, **options: Any) -> Counter[Any]:
+    """The rows of the sample after the newest commits."""
+    shop.streams()
+    kept = joinless.sample(shop.session.sql(BOUGHT), size, **options)
+    checkpoint = shop.folder / f"{into}-checkpoint"
+    joinless.materialize(kept, shop.at(into), checkpoint, trigger="availableNow").awaitTermination()
+    return Counter(shop.session.read.format("delta").load(str(shop.folder / into)).collect())
+
+
+def bought(shop: Shop) -> Counter[Any]:
+    return Counter(shop.now(BOUGHT).collect())
+
+
+def test_a_sample_of_a_join_is_a_table(shop: Shop) -> None:
+    rng = random.Random(49)
+    shop.fill(customers=5, items=4, orders=40)
+    for _ in range(3):
+        sample, all_rows = updated(shop, "sampled", 12), bought(shop)
+        assert sample <= all_rows
+        assert sample.total() == min(12, all_rows.total())
+        for _ in range(4):
+            shop.random_commit(rng)
+
+
+def test_the_operator_reports_how_many_results_are_sampled(shop: Shop) -> None:
+    shop.fill(customers=5, items=4, orders=40)
+    shop.streams()
+    kept = joinless.sample(shop.session.sql(BOUGHT), 3, seed=7)
+    assert "sample: 3 results are kept, in one cell" in str(joinless.explain(joinless.enumerate_deltas(kept)))
+    query = (
+        joinless.enumerate_deltas(kept, output="weight")
+        .writeStream.format("noop")
+        .trigger(availableNow=True)
+        .option("checkpointLocation", str(shop.folder / "counted"))
+        .start()
+    )
+    query.awaitTermination()
+    sizes = [
+        operator.customMetrics["resultSize"]
+        for progress in query.recentProgress
+        for operator in progress.stateOperators
+        if "resultSize" in operator.customMetrics
+    ]
+    assert sizes[-1] == bought(shop).total()
+
+
+@pytest.mark.parametrize("size", [0, 10_000_001])
+def test_sizes_out_of_range_are_refused(shop: Shop, size: int) -> None:
+    shop.streams()
+    with pytest.raises(AnalysisException, match="JOINLESS_SAMPLE"):
+        joinless.sample(shop.session.sql(BOUGHT), size)
+
+
+def test_a_sample_is_refused_where_no_changes_are_requested(shop: Shop) -> None:
+    shop.streams()
+
+    def started(df: DataFrame) -> None:
+        writer = df.writeStream.format("noop").option("checkpointLocation", str(shop.folder / "plain"))
+        writer.start().awaitTermination()
+
+    with pytest.raises(Exception, match="JOINLESS_RETRACTIONS_NOT_REPRESENTABLE"):
+        started(joinless.sample(shop.session.sql("SELECT id FROM orders"), 3))
+    with pytest.raises(ValueError, match="without replacement"):
+        joinless.sample(shop.session.sql(BOUGHT), 3, replacement=True)
