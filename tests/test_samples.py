@@ -52,7 +52,7 @@ def test_the_operator_reports_how_many_results_are_sampled(shop: Shop) -> None:
     shop.fill(customers=5, items=4, orders=40)
     shop.streams()
     kept = joinless.sample(shop.session.sql(BOUGHT), 3, seed=7)
-    assert "sample: 3 results are kept, in one cell" in str(joinless.explain(joinless.enumerate_deltas(kept)))
+    assert "sample: 3 results are kept in each cell, merged by their keys" in str(joinless.explain(joinless.enumerate_deltas(kept)))
     query = (
         joinless.enumerate_deltas(kept, output="weight")
         .writeStream.format("noop")

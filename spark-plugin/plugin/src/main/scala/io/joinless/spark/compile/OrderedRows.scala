@@ -83,7 +83,8 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
     val FirstRows(order, skip, most, child) = requested
     val rows = withColumn(rewritten(child))
     val limit = most.map(_ + skip).filter(_ <= Int.MaxValue).map(_.toInt.max(1))
-    val some = limit.filter(_ => canGo(rows)).fold(rows)(ofParts(rows, order, _))
+    // of samples there are few rows: those of each cell
+    val some = limit.filter(_ => canGo(rows) && !rows.isInstanceOf[SampleOf]).fold(rows)(ofParts(rows, order, _))
     val known = groups(Nil, some, order, limit, "")
     val array = known.output.last
     val skipped = skip.min(Int.MaxValue - 1L).toInt
