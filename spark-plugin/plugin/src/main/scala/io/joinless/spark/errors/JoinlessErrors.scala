@@ -209,7 +209,7 @@ object JoinlessErrors {
       "operator" -> operator.toString,
       "cell" -> cell.toString,
       "batch" -> batch.toString,
-      "what" -> firstLine(Iterator.iterate(cause)(_.getCause).takeWhile(_ != null).take(MostCauses).toSeq.last)
+      "what" -> firstLine(causes(cause).last)
     )
     error.addSuppressed(cause)
     error
@@ -255,6 +255,13 @@ object JoinlessErrors {
 
   /** Causes may form a cycle. */
   final private val MostCauses = 50
+
+  private def causes(e: Throwable): Seq[Throwable] =
+    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(MostCauses).toSeq
+
+  /** The error of ours by which a job failed, if it was one. */
+  def ofTask(job: Throwable): Option[JoinlessRuntimeException] =
+    causes(job).collectFirst { case ours: JoinlessRuntimeException => ours }
 
   private def firstLine(e: Throwable): String =
     Option(e.getMessage).flatMap(_.linesIterator.nextOption()).getOrElse(e.getClass.getSimpleName).stripSuffix(".")
