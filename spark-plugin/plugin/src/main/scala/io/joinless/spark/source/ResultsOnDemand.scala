@@ -55,10 +55,10 @@ object ResultsOnDemand {
   }
 
   /** The rows from number `offset` on, in the order of the result, at most `size` of them. */
-  def page(df: DataFrame, offset: BigInt, size: Int): DataFrame = {
+  def page(df: DataFrame, offset: BigInt, size: Long): DataFrame = {
     check(df)
     if (offset < 0) throw JoinlessErrors.onDemand("OFFSET", "offset" -> offset.toString)
-    if (size < 0) throw JoinlessErrors.onDemand("PAGE_SIZE", "size" -> size.toString)
+    if (size < 0 || size > Int.MaxValue) throw JoinlessErrors.onDemand("PAGE_SIZE", "size" -> size.toString)
     read(df, Reading.Page(offset, Some(offset + size)))
   }
 
