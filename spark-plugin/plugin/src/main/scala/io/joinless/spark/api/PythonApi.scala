@@ -111,7 +111,7 @@ object PythonApi {
     *
     * @param offset a decimal number
     */
-  def page(df: Dataset[_], offset: String, size: Int): DataFrame =
+  def page(df: Dataset[_], offset: String, size: Long): DataFrame =
     ResultsOnDemand.page(df.toDF(), BigInt(offset), size)
 
   /** Of a complete result, a uniform sample of `size` rows. */
