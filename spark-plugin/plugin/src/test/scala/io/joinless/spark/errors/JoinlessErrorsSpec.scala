@@ -57,6 +57,8 @@ class JoinlessErrorsSpec extends AnyFunSuite {
     JoinlessErrors.deleteOfAbsentRow("orders", "id=7, name=NULL", 0, -1),
     JoinlessErrors.weightOverflow(),
     JoinlessErrors.argumentFails("(x * 4L)", "t"),
+    JoinlessErrors.sampleSize("0", 100),
+    JoinlessErrors.sampleArguments("TABLE(t), -1"),
     JoinlessErrors.twoChangeColumns("n", "_change_type", "orders"),
     JoinlessErrors.streamInSubquery("b"),
     JoinlessErrors.streamNotStarted("it emits the changes of a result"),
