@@ -160,8 +160,9 @@ final class DeltaCompiler(
   private def named(template: LogicalPlan): LogicalPlan =
     MadeNames.replaced(WrongRules.replaced(optimize(template)))
 
-  /** The plan in which a stream of changes replaces each GROUP BY, and each side of a join that is
-    * more than rows of a stream.
+  /** The plan in which a stream of changes replaces each GROUP BY, each sample, each
+    * [[StoredInput]], each side of a join that is more than rows of a stream, and the parts of a
+    * union whose rows expire. Left: the first reason why one of them cannot be compiled.
     */
   private def inputs(plan: LogicalPlan, streams: Streams): Either[Reason, LogicalPlan] = {
     var reason: Option[Reason] = None

@@ -104,7 +104,9 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
     case _ => false
   }
 
-  /** The first rows of each part of all rows; the first rows of all are among them. */
+  /** The first `limit` rows, in this order, of each of 64 parts of all rows, by a hash of their
+    * columns: the first `limit` of all rows are among them. All rows if no column can be hashed.
+    */
   private def ofParts(rows: LogicalPlan, order: Seq[SortOrder], limit: Int): LogicalPlan = {
     val columns = rows.output.filter(a => KeyBytes.hashable(a.dataType))
     if (columns.isEmpty) rows

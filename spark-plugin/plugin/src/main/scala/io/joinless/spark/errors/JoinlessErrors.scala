@@ -206,6 +206,8 @@ object JoinlessErrors {
   /** A block of a log is not as it was written, or is missing.
     *
     * @param block sequence number of the block in its cell's log
+    * @param batch the last one that the state being read includes
+    * @param what the fault, as a clause about the block: "its checksum does not match"
     */
   def corruptBlock(block: Long, cell: Int, batch: Long, what: String): JoinlessRuntimeException =
     runtime(

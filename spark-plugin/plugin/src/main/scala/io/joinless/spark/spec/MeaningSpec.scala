@@ -45,7 +45,8 @@ object RowsSpec {
   def fromJson(json: JValue): RowsSpec = RowsSpec(texts(json, "values"), texts(json, "filters"))
 }
 
-/** Present where rows can be deleted. None where the writing release did not record it.
+/** The property is Some where rows can be deleted; else, and where the writing release did not
+  * record it, None.
   *
   * At a restart it names the filter or expression that has changed since inserts were stored, so
   * that deletes would not find their rows.

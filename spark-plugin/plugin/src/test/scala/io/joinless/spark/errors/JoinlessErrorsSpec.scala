@@ -119,7 +119,7 @@ class JoinlessErrorsSpec extends AnyFunSuite {
       "batch" -> "11",
       "what" -> "its length is odd"
     ))
-    assert(error.getMessage.contains("Block 7 of cell 3, read for batch 11, is corrupt: its length is odd."))
+    assert(error.getMessage.contains("Block 7 of cell 3, of the state after batch 11, is corrupt: its length is odd."))
     assert(JoinlessErrors.notRewritten("R", "S.", "").getMessage.contains("for reason R: S. Set spark.joinless.mode"))
   }
 
