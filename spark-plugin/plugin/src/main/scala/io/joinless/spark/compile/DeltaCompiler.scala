@@ -205,7 +205,9 @@ final class DeltaCompiler(
     case _ => false
   }
 
-  /** Whether it is a union with joins in it, explode, ROLLUP and the like. */
+  /** Whether it is a union with joins in it, explode, ROLLUP and the like, below projections and
+    * conditions: rows that no single stream has.
+    */
   private def isNoStream(plan: LogicalPlan, streams: Streams): Boolean = plan match {
     case union: Union => union.children.exists(part => ExtractJoinBlock.holdsBlock(part) || isNoStream(part, streams))
     case Project(_, child) => isNoStream(child, streams)

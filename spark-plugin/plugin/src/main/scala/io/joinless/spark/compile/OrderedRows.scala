@@ -203,9 +203,11 @@ private[compile] object OrderedRows {
     aggregate
   }
 
-  /** The rows in an array of groups: the columns of `rows`, and the groups' keys.
+  /** The rows in an array of groups: the groups' keys, and the columns of `rows`.
     *
-    * @param keys columns of `rows` that are keys of their groups
+    * @param array over the columns of `groups`: rows as structs, with the columns of `rows`
+    * @param keys columns of `rows`, each with the key of its group that has the same values: the
+    *   column is read from there
     */
   private def exploded(
       groups: Aggregate,

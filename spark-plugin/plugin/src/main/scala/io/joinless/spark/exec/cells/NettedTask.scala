@@ -60,7 +60,9 @@ abstract private class NettedTask(
       case _: WeightOverflow => throw JoinlessErrors.weightOverflow()
     }
 
-  /** Reads the batch, and writes the resulting counts of changed rows to the log. */
+  /** Reads the whole batch, evicts the rows that expire, and writes the resulting counts of changed
+    * rows to the log. The views are not changed yet.
+    */
   protected def begin(): Unit = {
     begun = true
     if (expiring != null) expiring.settle(views)
