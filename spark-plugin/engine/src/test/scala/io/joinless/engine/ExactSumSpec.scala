@@ -36,11 +36,15 @@ class ExactSumSpec extends AnyFunSuite {
     case _ => 1L
   }
 
-  private def copy(sum: ExactSum): ExactSum = {
+  private def written(sum: ExactSum): Array[Byte] = {
     val bytes = new ByteArrayOutputStream
     sum.write(new DataOutputStream(bytes))
-    ExactSum.read(new DataInputStream(new ByteArrayInputStream(bytes.toByteArray)))
+    bytes.toByteArray
   }
+
+  private def read(bytes: Array[Byte]): ExactSum = ExactSum.read(new DataInputStream(new ByteArrayInputStream(bytes)))
+
+  private def copy(sum: ExactSum): ExactSum = read(written(sum))
 
   test("sums of doubles are the nearest double to the true sum, in every order, and go back to 0") {
     for (round <- 0 until 20000) {
@@ -130,8 +134,16 @@ class ExactSumSpec extends AnyFunSuite {
       sum.add(x, 3)
       sum.add(x, -3)
     }
-    val bytes = new ByteArrayOutputStream
-    sum.write(new DataOutputStream(bytes))
-    assert(sum.isZero && bytes.size == 12)
+    assert(sum.isZero && written(sum).length == 12)
+  }
+
+  test("a sum has no zeros behind the binary point, in however many steps it was added up") {
+    val (once, twice) = (new ExactSum, new ExactSum)
+    once.add(0.5, 2L)
+    twice.add(0.5, 1L)
+    twice.add(0.5, 1L)
+    assert(once.toBigInteger == BigInteger.ONE && written(once).sameElements(written(twice)))
+    // the first value as earlier releases wrote it: exponent −1, a long, 2
+    assert(read(Array[Byte](-1, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2)).toBigInteger == BigInteger.ONE)
   }
 }

@@ -6,8 +6,9 @@ import java.math.BigInteger
 /** A sum without rounding: `mantissa · 2^exponent`, of integers (exponent 0) or of finite doubles.
   *
   * Addition is that of a group: every value that was added can be subtracted again, in any order.
-  * An empty sum is 0. A small mantissa is a long, a larger one a `BigInteger`. Memory: the digits
-  * between the largest and the smallest value added, at most 2,100 bits plus the bits of the count.
+  * An empty sum is 0. A small mantissa is a long, a larger one a `BigInteger`. The mantissa has no
+  * trailing zeros behind the binary point. Memory: the digits between the largest and the smallest
+  * value added, at most 2,100 bits plus the bits of the count.
   */
 final class ExactSum {
   private[this] var small = 0L
@@ -52,8 +53,11 @@ final class ExactSum {
 
   /** Adds `digits · 2^power`, with longs if all digits of the sum fit one. */
   private def addSmall(digits: Long, power: Int): Unit =
-    if (isZero) { small = digits; exponent = power }
-    else {
+    if (isZero) {
+      small = digits
+      exponent = power
+      normalize()
+    } else {
       val shift = power - exponent
       val added = if (shift >= 0) shifted(digits, shift) else digits
       val own = if (shift >= 0) small else shifted(small, -shift)
@@ -101,7 +105,7 @@ final class ExactSum {
     if (isZero) exponent = 0
   }
 
-  /** The sum of integers, as an integer. */
+  /** The sum, which must be an integer. */
   def toBigInteger: BigInteger = {
     require(exponent >= 0, "the sum is no integer")
     mantissa.shiftLeft(exponent)
@@ -136,7 +140,9 @@ final class ExactSum {
   /** The digits of the sum, as a `BigInteger` also while they are a long. */
   private def mantissa: BigInteger = if (large == null) BigInteger.valueOf(small) else large
 
-  /** Serializes the sum: the exponent, the mantissa's length in bytes (0: a long), the mantissa. */
+  /** Serializes the sum: the exponent, the mantissa's length in bytes (0: a long), the mantissa.
+    * Equal sums of doubles may have different bytes: 2.0 is 1 · 2^1, and 1.0 + 1.0 is 2 · 2^0.
+    */
   def write(out: DataOutput): Unit = {
     out.writeShort(exponent)
     if (large == null) { out.writeShort(0); out.writeLong(small) }
@@ -170,7 +176,7 @@ object ExactSum {
     }
   }
 
-  /** Deserializes a sum. */
+  /** Deserializes a sum; that of an earlier release may have zeros behind the binary point. */
   def read(in: DataInput): ExactSum = {
     val exponent = in.readShort().toInt
     val length = in.readUnsignedShort()

@@ -46,7 +46,9 @@ final class Membership(tree: ViewTree) {
       if (count == 0) 0L else product(r, tuple, count, rows)
   }
 
-  /** The tuple of a generalized node on which the given rows join; −1 if there is none. */
+  /** The tuple of a generalized node to which the given row of its first relation below belongs; −1
+    * if there is none. Whether the rows of the others belong to it is found at their nodes.
+    */
   private def keyOf(node: GeneralizedViews, rows: IndexedSeq[Array[Long]]): Int = {
     @scala.annotation.tailrec
     def find(n: ViewNode, level: Int): Int = n.child(0) match {
@@ -56,7 +58,7 @@ final class Membership(tree: ViewTree) {
     find(node, 0)
   }
 
-  /** `own` times the weights of the subtrees below a tuple. */
+  /** `own` times the weights of the subtrees below a tuple, by the rows given for them. */
   private def product(node: ViewNode, tuple: Int, own: Long, rows: IndexedSeq[Array[Long]]): Long = {
     var result = own
     var c = 0

@@ -20,11 +20,13 @@ private[query] object Candidate {
     */
   private def stepDown(relation: Int): Long = if (relation < 15) 1L << (4 * (14 - relation)) else 0L
 
-  /** A relation over the best trees of its subtrees, which all move one level down.
+  /** The candidate of a relation over the best trees of its subtrees, which all move one level
+    * down.
     *
     * @param below the relations of the subtrees
-    * @param height of the relation's own tree, if it represents several relations; that tree is at
-    *     the same level
+    * @param sizes how often a relation changes, relative to the others
+    * @param height the least height of the whole: that of the relation's own tree, which is at the
+    *     same level, if it represents several relations
     */
   def relation(
       node: RelationNode,
@@ -41,7 +43,9 @@ private[query] object Candidate {
       node
     )
 
-  /** A generalized node, which moves no relation down. */
+  /** The candidate of a generalized node over the best trees of its subtrees (at least one). The
+    * node adds nothing to the height, which counts relations only, and so moves no relation down.
+    */
   def generalized(node: GeneralizedNode, parts: IndexedSeq[Candidate]): Candidate =
     Candidate(
       parts.map(_.height).max,
@@ -72,9 +76,12 @@ private[query] object ParetoFront {
     ParetoFront(kept.sortBy(_.height))
   }
 
-  /** Combines parts of different fronts into wholes. For each height, it takes of every front the
-    * first candidate in the order among those no higher. No other choice can be on the front of the
-    * wholes, since all measures but the height are additive.
+  /** The front of the wholes that `node` makes of one candidate of each front. For each height that
+    * occurs it takes, of every front, the first candidate in the order of [[Candidate]] among those
+    * no higher. No other choice can be on the front of the wholes, since all measures but the
+    * height are additive.
+    *
+    * @param node the whole over these parts, one of each front, in the order of `fronts`
     */
   def combined(fronts: IndexedSeq[ParetoFront])(node: IndexedSeq[Candidate] => Candidate): ParetoFront = {
     val heights = fronts.flatMap(_.candidates.map(_.height)).distinct.sorted

@@ -76,7 +76,7 @@ object ReducedRelation {
     }
 
   /** Moves a component that projects a subset of another's attributes below the root of that other
-    * one, if the projected rows are distinct. Then it only determines which of the other's rows are
+    * one, where results are not counted. Then it only determines which of the other's rows are
     * present, and its changes concern the rows that they would concern in the top.
     *
     * If results are counted, such components stay in the top. There a changed count is propagated
@@ -126,9 +126,11 @@ object Reduction {
   val MostTried = 10
 
   /** The reduction that projects the fewest attributes besides `output`; of several, the one of
-    * least height, then of least cost.
+    * least height, then of least cost. If more than [[MostTried]] could be projected, all of them
+    * are. Left: the query is cyclic.
     *
-    * @param once the projected rows are distinct
+    * @param sizes how often each relation changes, relative to the others
+    * @param once only whether a projected row has results matters, not how many it has
     */
   def best(
       graph: Hypergraph,
@@ -151,7 +153,9 @@ object Reduction {
   def best(graph: Hypergraph, output: BitSet, once: Boolean = false): Either[CyclicCore, Reduction] =
     best(graph, output, IndexedSeq.fill(graph.size)(1.0), once)
 
-  /** The reduction with exactly this output; None if the search of trees exceeds its bound. */
+  /** The reduction with exactly this output, for which the query must be free-connex; None if the
+    * search of trees exceeds its bound.
+    */
   private def projecting(
       graph: Hypergraph,
       output: BitSet,

@@ -18,8 +18,12 @@ final private class PresentRows(store: RowStore) {
   /** Resets the counts: the state is about to be restored. */
   def forget(): Unit = rows = null
 
-  /** Updates the counts: a prepared batch is about to be applied. Called for each entry; the first
-    * one of a row decides for all its relations.
+  /** Updates the count of an entry's input: the collected batch is about to be applied. Called once
+    * for each entry of the input, also for one without a net change: a row is counted at its first
+    * entry, for all its relations. It is present if its multiplicity in any of them is not 0, even
+    * if negative.
+    *
+    * @param entry number of an entry of `changes`
     */
   def change(changes: CollectedChanges, entry: Int): Unit = {
     countIfUnknown()

@@ -70,10 +70,12 @@ abstract private[reduce] class SumChanges(join: ReducedJoin) {
   /** Starts the emission: the components are up to date, except for the sums at their roots. */
   protected def begin(): Unit
 
-  /** Finds the next result; after the last one, calls `end`. */
+  /** Finds the next result whose element changes, and returns true; after the last one, calls `end`
+    * and returns false.
+    */
   protected def seek(): Boolean
 
-  /** As `seek` to the end, without results. */
+  /** As `seek` up to the last result, without stopping at any; calls `end`. */
   protected def skip(): Unit
 
   /** Finishes the batch: no key is touched any more, and the next `next` starts another batch. */

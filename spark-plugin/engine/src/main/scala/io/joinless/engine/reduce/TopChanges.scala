@@ -26,8 +26,8 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
   private[this] var phase = Deleted
   private[this] var component = 0
   private[this] var position = 0 // index in the list of the phase
-  private[this] var entry = 0 // the pending one, an index into its root's touched keys
-  private[this] var walking = false // `delta` has results of the pending entry
+  private[this] var touched = 0 // the pending one, an index into its root's touched keys
+  private[this] var walking = false // `delta` has results of the pending row
 
   override def readBefore(into: Array[Long]): Unit =
     throw new IllegalStateException("results of several components are emitted in steps")
@@ -41,8 +41,10 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
     components.indices.foreach(classify)
   }
 
-  /** Drains the results of the pending entry, then those of the next entries, up to a result whose
-    * element changes. An entry is applied when its results are drained.
+  /** Moves to the next result whose element changes; after the last one, calls `end` and returns
+    * false. Changed projected rows follow one another: the change of each is applied to the root of
+    * its component, if it was not before (`classify`), when its results in the top are drained, and
+    * the next one starts after that.
     */
   override protected def seek(): Boolean = {
     while (true) {
@@ -83,16 +85,16 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
     }
   }
 
-  /** Starts the next change of a projected row, with its results in the top; false if there is none
-    * left.
+  /** Starts the next change of a projected row, with its results in the top, and returns true;
+    * calls `end` and returns false if there is none left.
     */
   private def advance(): Boolean = {
     while (phase <= Inserted) {
       while (component < roots.length) {
-        val entries = phases(phase)(component)
-        if (position < entries.size) {
-          entry = entries(position)
-          startEntry(roots(component))
+        val rowsOfPhase = phases(phase)(component)
+        if (position < rowsOfPhase.size) {
+          touched = rowsOfPhase(position)
+          startTouched(roots(component))
           return true
         }
         component += 1
@@ -105,13 +107,13 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
     false
   }
 
-  /** Starts the results of the pending entry. In the top each row counts once. So `reweigh` to 1
+  /** Starts the results of the pending row. In the top each row counts once. So `reweigh` to 1
     * changes no view: it only walks the row's results.
     */
-  private def startEntry(sums: Annotation): Unit = {
-    val row = sums.key(entry)
+  private def startTouched(sums: Annotation): Unit = {
+    val row = sums.key(touched)
     if (distinct(component)) ring.results(factor, if (phase == Deleted) -1L else 1L)
-    else sums.readChange(entry, factor)
+    else sums.readChange(touched, factor)
     phase match {
       case Deleted => delta.delete(component, row)
       case Remaining => delta.reweigh(component, row, 1L)
@@ -136,9 +138,9 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
     !Annotation.isZero(element)
   }
 
-  /** Applies the pending change, whose results were emitted. */
+  /** Applies the pending row's change, whose results are drained, unless `classify` did. */
   private def applyPending(): Unit = {
-    if (!distinct(component)) { val _ = roots(component).applyChange(entry, change) }
+    if (!distinct(component)) { val _ = roots(component).applyChange(touched, change) }
     walking = false
     position += 1
   }

@@ -72,8 +72,9 @@ final class SampledBatch(
   /** The number of results after the last batch; with residual conditions an upper bound. */
   val total = new Wide
 
-  /** Sorts entries by whether rows get fewer or more copies, or were and remain absent; or returns
-    * why the batch is refused.
+  /** Divides the entries with a net change by whether rows get fewer or more copies, or were and
+    * remain absent. Returns why the batch is refused, and then keeps none of them; null if it is
+    * not.
     */
   override protected def arrange(): DeleteOfAbsentRow = {
     var e = 0

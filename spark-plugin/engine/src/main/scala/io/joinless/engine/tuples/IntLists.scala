@@ -99,7 +99,9 @@ final class IntLists(removable: Boolean) extends KeyedLists {
     } else set(key, length, end - 1)
   }
 
-  /** Moves a list of `Short` tuples to a chunk, and returns its header. */
+  /** Moves a list of `Short` tuples from the key's head to a new chunk, and returns the position of
+    * the chunk's header in the pool. The caller sets the head.
+    */
   private def lengthen(key: Int): Int = {
     val header = chunks.allocate(0)
     pool(header) = ~0
@@ -108,7 +110,10 @@ final class IntLists(removable: Boolean) extends KeyedLists {
     header
   }
 
-  /** Moves the first `Short` tuples of a chunk to the key's head. */
+  /** Moves the first `Short` tuples of a list's only chunk to the key's head, and frees the chunk.
+    *
+    * @param header position of the chunk's header in the pool
+    */
   private def shorten(key: Int, header: Int): Unit = {
     heads(Head * key) = Short
     var i = 1

@@ -189,8 +189,8 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
 
 private[engine] object KeyIndex {
 
-  /** The upper half of a Fibonacci product: it spreads consecutive keys, and keys that differ in
-    * high bits only.
+  /** The hash of a key of one word: the upper half of a Fibonacci product, which spreads
+    * consecutive keys, and keys that differ in high bits only.
     */
   def hash(key: Long): Int = {
     val h = (key ^ (key >>> 32)) * 0x9e3779b97f4a7c15L

@@ -172,7 +172,9 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Inlin
     slotOf(pool.word(gap, 0).toInt) = gap
   }
 
-  /** Moves the record of a list of one to a chunk, and returns its slot there. */
+  /** Moves the record of a list of one, from `page(at)` on in the key's head, to a new chunk, and
+    * returns its slot there. The caller sets the head.
+    */
   private def lengthen(page: Array[Long], at: Int): Int = {
     val slot = allocate(0, below = 0)
     Words.copy(page, at, pool.page(slot), pool.at(slot), width)

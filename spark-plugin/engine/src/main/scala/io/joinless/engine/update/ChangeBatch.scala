@@ -131,7 +131,9 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], negativ
     if (annotations == null) end()
   }
 
-  /** Follows the last change. */
+  /** Called after the last change was applied: ends the application, and brings the annotations up to
+    * date, once per batch.
+    */
   private def applied(): Unit = if (!isApplied) {
     isApplied = true
     application.end()

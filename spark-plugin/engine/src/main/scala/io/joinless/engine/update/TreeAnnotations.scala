@@ -112,6 +112,9 @@ final private[engine] class TreeAnnotations(tree: ViewTree) {
       while (c < node.childCount) { changeKeys(c); c += 1 }
     }
 
+    /** Adds the contributions of the node's own changed rows, with the elements that their keys have
+      * before the children's changes.
+      */
     private def updateRows(): Unit = {
       var i = 0
       while (i < rows.size) {
@@ -173,6 +176,9 @@ final private[engine] class TreeAnnotations(tree: ViewTree) {
         }
       }
 
+    /** Adds the contribution of a tuple that follows from `delta`, the change of its key at child `c`.
+      * There is none if one of its keys towards the other children has no results.
+      */
     private def contribute(c: Int, tuple: Int): Unit = if (contribution.isSupported(tuple, c)) {
       Words.copy(delta, 0, contribution.product, 0, delta.length)
       node match {

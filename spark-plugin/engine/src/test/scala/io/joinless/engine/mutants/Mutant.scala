@@ -46,7 +46,9 @@ object Mutant {
 
   private val survives = "n.vs.count(key) > n.dying(key) && n.isLiveAbove(key)"
 
-  /** Those of trees whose results are enumerated, those of sums ([[SumMutants]]) and of samples ([[SampleMutants]]). */
+  /** Those of trees whose results are enumerated, those of sums ([[SumMutants]]) and of samples
+    * ([[SampleMutants]]).
+    */
   val all: Seq[Mutant] = enumerated ++ SumMutants.all ++ SampleMutants.all
 
   private def enumerated: Seq[Mutant] = Seq(

@@ -121,7 +121,7 @@ object StreamContext {
   }
 
   /** Refuses groups of the running query that differ from those of the same operator in its
-    * checkpoint.
+    * checkpoint, or that are not there although its query was begun with state.
     */
   def checkGroups(session: SparkSession, operator: Long, now: GroupShape): Unit = current(session).foreach { batch =>
     val run = runOf(session, batch)

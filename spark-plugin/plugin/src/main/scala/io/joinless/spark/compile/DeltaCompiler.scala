@@ -160,8 +160,9 @@ final class DeltaCompiler(
   private def named(template: LogicalPlan): LogicalPlan =
     MadeNames.replaced(WrongRules.replaced(optimize(template)))
 
-  /** The plan in which a stream of changes replaces each GROUP BY, and each side of a join that is
-    * more than rows of a stream.
+  /** The plan in which a stream of changes replaces each GROUP BY, each sample, each
+    * [[StoredInput]], each side of a join that is more than rows of a stream, and the parts of a
+    * union whose rows expire. Left: the first reason why one of them cannot be compiled.
     */
   private def inputs(plan: LogicalPlan, streams: Streams): Either[Reason, LogicalPlan] = {
     var reason: Option[Reason] = None
@@ -204,7 +205,9 @@ final class DeltaCompiler(
     case _ => false
   }
 
-  /** Whether it is a union with joins in it, explode, ROLLUP and the like. */
+  /** Whether it is a union with joins in it, explode, ROLLUP and the like, below projections and
+    * conditions: rows that no single stream has.
+    */
   private def isNoStream(plan: LogicalPlan, streams: Streams): Boolean = plan match {
     case union: Union => union.children.exists(part => ExtractJoinBlock.holdsBlock(part) || isNoStream(part, streams))
     case Project(_, child) => isNoStream(child, streams)

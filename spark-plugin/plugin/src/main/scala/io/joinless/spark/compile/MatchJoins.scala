@@ -295,8 +295,9 @@ private[compile] object MatchJoins {
 
   /** Groups by the wanted values of the left side.
     *
-    * @param keys their attributes
-    * @param flags whether the right side has a row for which each of `of` holds
+    * @param keys the attributes of these values, in their order
+    * @param flags an attribute for each column behind the keys of the right side: TRUE where one of
+    *   its rows for these values has TRUE there
     */
   final private case class Presence(plan: LogicalPlan, keys: Seq[Attribute], flags: Seq[Attribute])
 

@@ -105,7 +105,9 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
     case _ => false
   }
 
-  /** The first rows of each part of all rows; the first rows of all are among them. */
+  /** The first `limit` rows, in this order, of each of 64 parts of all rows, by a hash of their
+    * columns: the first `limit` of all rows are among them. All rows if no column can be hashed.
+    */
   private def ofParts(rows: LogicalPlan, order: Seq[SortOrder], limit: Int): LogicalPlan = {
     val columns = rows.output.filter(a => KeyBytes.hashable(a.dataType))
     if (columns.isEmpty) rows
@@ -202,9 +204,11 @@ private[compile] object OrderedRows {
     aggregate
   }
 
-  /** The rows in an array of groups: the columns of `rows`, and the groups' keys.
+  /** The rows in an array of groups: the groups' keys, and the columns of `rows`.
     *
-    * @param keys columns of `rows` that are keys of their groups
+    * @param array over the columns of `groups`: rows as structs, with the columns of `rows`
+    * @param keys columns of `rows`, each with the key of its group that has the same values: the
+    *   column is read from there
     */
   private def exploded(
       groups: Aggregate,

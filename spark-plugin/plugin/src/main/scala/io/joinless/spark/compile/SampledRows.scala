@@ -8,8 +8,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.types.DoubleType
 
 /** The samples that a query keeps. A sample is kept by one cell. Where the user has chosen several
-  * cells, each keeps a sample of the same size of its own results, with the random keys of its rows;
-  * the first rows of all in the order of the keys are the sample ([[OrderedRows]]): keys are
+  * cells, each keeps a sample of the same size of its own results, with the random keys of its
+  * rows; the first rows of all in the order of the keys are the sample ([[OrderedRows]]): keys are
   * independent, so these are the results with the least keys of all.
   *
   * @param severalCells what the settings say for a new checkpoint

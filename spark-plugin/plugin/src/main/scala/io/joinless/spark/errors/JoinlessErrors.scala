@@ -50,6 +50,11 @@ object JoinlessErrors {
   def stateMismatch(kind: Mismatch, checkpoint: String, what: String): JoinlessAnalysisException =
     analysis("JOINLESS_STATE_MISMATCH." + kind.subclass, "checkpoint" -> checkpoint, "what" -> what)
 
+  /** The setting of the shares does not fit the join, or the cluster.
+    *
+    * @param shares the setting, as text
+    * @param what a clause that says why
+    */
   def invalidShares(shares: String, what: String): JoinlessAnalysisException =
     analysis("JOINLESS_INVALID_SHARES", "shares" -> shares, "what" -> what)
 
@@ -99,9 +104,17 @@ object JoinlessErrors {
   def retractionsNotRepresentable(columns: String): JoinlessAnalysisException =
     analysis("JOINLESS_RETRACTIONS_NOT_REPRESENTABLE", "columns" -> columns)
 
+  /** A sample is requested of a size that it cannot have.
+    *
+    * @param most the greatest size; the least is 1
+    */
   def sampleSize(size: String, most: Long): JoinlessAnalysisException =
     analysis("JOINLESS_SAMPLE.SIZE", "size" -> size, "most" -> most.toString)
 
+  /** The table function of samples is called with arguments that it does not take.
+    *
+    * @param arguments all of them, as text
+    */
   def sampleArguments(arguments: String): JoinlessAnalysisException =
     analysis("JOINLESS_SAMPLE.ARGUMENTS", "arguments" -> arguments)
 
@@ -139,7 +152,7 @@ object JoinlessErrors {
 
   /** A plan with marks is executed without being started as a query.
     *
-    * @param what the plan's marks, as text
+    * @param what the plan's marks, as clauses about the DataFrame: "it reads the changelog (a, b)"
     */
   def streamNotStarted(what: String): JoinlessAnalysisException =
     analysis("JOINLESS_STREAM_NOT_STARTED", "what" -> what)
@@ -166,7 +179,12 @@ object JoinlessErrors {
   def extensionNotInstalled(): JoinlessAnalysisException =
     analysis("JOINLESS_EXTENSION_NOT_INSTALLED", "extension" -> "io.joinless.spark.JoinlessExtension")
 
-  /** Another version of Spark than the jar was built for, and what about it does not work. */
+  /** Another Spark than the jar was built for.
+    *
+    * @param found the version that runs
+    * @param built the version that the jar was built for
+    * @param what a clause that says what does not work
+    */
   def sparkVersion(found: String, built: String, what: String): JoinlessAnalysisException =
     analysis("JOINLESS_SPARK_VERSION", "found" -> found, "built" -> built, "what" -> what)
 
@@ -187,13 +205,14 @@ object JoinlessErrors {
 
   /** A complete result is requested of rows that passed through.
     *
-    * @param what the rows that are not stored
+    * @param what a noun phrase: the source of the rows that are not stored
     */
   def rowsNotStored(what: String): JoinlessAnalysisException = analysis("JOINLESS_ROWS_NOT_STORED", "what" -> what)
 
   /** The function of a `foreachBatch` has read a batch in part only.
     *
     * @param left number of partitions of our operators that were not read to their end
+    * @param partitions number of all of their partitions
     */
   def batchNotRead(batch: Long, left: Int, partitions: Int): JoinlessRuntimeException =
     runtime(
@@ -206,6 +225,8 @@ object JoinlessErrors {
   /** A block of a log is not as it was written, or is missing.
     *
     * @param block sequence number of the block in its cell's log
+    * @param batch the last one that the state being read includes
+    * @param what the fault, as a clause about the block: "its checksum does not match"
     */
   def corruptBlock(block: Long, cell: Int, batch: Long, what: String): JoinlessRuntimeException =
     runtime(
@@ -219,8 +240,8 @@ object JoinlessErrors {
   /** A changelog deletes a row more often than it is there.
     *
     * @param row its columns with values
-    * @param present its stored multiplicity
-    * @param change the change of it in the batch
+    * @param present the multiplicity of the row before the batch
+    * @param change the net change of its multiplicity by the batch
     */
   def deleteOfAbsentRow(relation: String, row: String, present: Long, change: Long): JoinlessRuntimeException =
     runtime(
@@ -250,7 +271,7 @@ object JoinlessErrors {
 
   /** A batch is not committed yet, or not kept any more.
     *
-    * @param batches those that can be read, ascending
+    * @param batches those that can be read (at least one), ascending
     */
   def batchNotAvailable(batch: Long, checkpoint: String, batches: Seq[Long]): JoinlessAnalysisException =
     analysis(
@@ -291,18 +312,22 @@ object JoinlessErrors {
 
   /** The checkpoint has several joins that fit, and none is named.
     *
-    * @param joins each with its number
+    * @param joins their list as text, each with the number of its stateful operator
     */
   def severalJoins(checkpoint: String, joins: String): JoinlessAnalysisException =
     analysis("JOINLESS_SEVERAL_JOINS", "checkpoint" -> checkpoint, "joins" -> joins)
 
   /** The checkpoint alone does not suffice to read its result.
     *
-    * @param what says which part of the query is missing
+    * @param what a clause that says which part of the query is missing, and why
     */
   def resultNotRecorded(checkpoint: String, what: String): JoinlessAnalysisException =
     analysis("JOINLESS_RESULT_NOT_RECORDED", "checkpoint" -> checkpoint, "what" -> what)
 
+  /** An option of the format has a value that it cannot have.
+    *
+    * @param what a clause that says what is wrong, or what the value must be
+    */
   def invalidOption(option: String, value: String, what: String): JoinlessAnalysisException =
     analysis("JOINLESS_INVALID_OPTION", "option" -> option, "value" -> value, "what" -> what)
 

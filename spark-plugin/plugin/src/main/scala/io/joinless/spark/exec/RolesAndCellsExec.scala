@@ -101,8 +101,9 @@ final case class RolesAndCellsExec(
   /** The input whose rows the scan has. */
   private def input: InputSpec = spec.inputs(spec.relations(roles.head).input)
 
-  /** The columns that may show that a row is late. Where rows expire, these are the columns by
-    * which they expire; else a time, and no windows that are computed from it.
+  /** The columns whose times decide whether a row is late; empty if none can be. Where rows expire,
+    * these are the columns by which they expire. Else they are the columns with a watermark, but
+    * windows only if no other column has one. The scan must have a role.
     */
   private def times: Seq[Attribute] =
     if (!input.kind.expires) {

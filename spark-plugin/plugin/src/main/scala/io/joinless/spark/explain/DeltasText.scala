@@ -14,7 +14,7 @@ object DeltasText {
   def apply(spec: BlockSpec, deltas: DeltaRows): String = {
     val hidden = Addition.hidden(spec, deltas.projectedColumns).map(spec.attributes(_).name)
     val sum = Addition(spec, deltas.form, deltas.projectedColumns) match {
-      case Addition.None => "handed out as they are found"
+      case Addition.None => "emitted as they are found"
       case Addition.Within => "equal rows added up within each cell"
       case Addition.Across =>
         s"equal rows added up over all cells, because the result does not project ${hidden.mkString(", ")}"

@@ -32,7 +32,7 @@ object GroupsText {
   /** How changes of groups are emitted. */
   private def changes(groups: Groups, d: DeltaRows): String = {
     val sum = Addition(groups.shape, d.form, d.projectedColumns) match {
-      case Addition.None => "handed out as they are found"
+      case Addition.None => "emitted as they are found"
       case Addition.Within => "equal rows added up within each partition"
       case Addition.Across =>
         "equal rows added up over all partitions, because the result does not project every grouping column"

@@ -11,8 +11,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
   *
   * Each block states the cost of its own views, per change of its own relations. But a change of a
   * group is one of a relation above it, and can match all rows there; a deleted maximum is searched
-  * for anew; a window function reads a partition again. So the line has the greatest cost of the
-  * joins, and before it each cost that depends on more than the change: on what is stored.
+  * for anew; a window function reads a partition again. So the line has the costs of the joins, of
+  * which O(1) is left out where there are others, and before them each cost that depends on more
+  * than the change: on what is stored.
   * {{{
   * SELECT t.x FROM t WHERE t.ts = (SELECT MAX(ts) FROM t)
   *
@@ -39,7 +40,9 @@ object WholeCost {
     }
   }
 
-  /** The cost of the views of several joins: the greatest of their costs. */
+  /** The costs of the views of these joins (at least one), as one text: all different costs that are
+    * not O(1) per change; if all are O(1), that of the first join.
+    */
   private def ofJoins(joins: Seq[BlockShape]): String =
     joins.map(shape => shape.reduction.fold(ViewTreeFacts(shape).update)(ReducedFacts(shape, _).update)).distinct match {
       case Seq(one) => one

@@ -42,7 +42,11 @@ final class Cells(spec: BlockSpec) {
     count = 0
   }
 
-  /** Adds the cells of `row`, a row of the relation in the layout of its input. */
+  /** Adds the cells of `row`, with the relation among its roles there; none if the row can join
+    * nothing.
+    *
+    * @param row a row of the relation in the layout of its input
+    */
   def add(relation: Int, row: UnsafeRow): Unit = {
     val r = relations(relation)
     if (r.joins(row)) {

@@ -69,8 +69,10 @@ object Placement {
   */
 object Shares {
 
-  /** The shares by attribute.
+  /** The shares by attribute of the block.
     *
+    * @param maxCells the maximum number of cells; one cell is always allowed
+    * @param maxReplication the maximum of [[Placement.stored]]
     * @param sizes expected rows per relation, in any unit
     */
   def choose(
@@ -99,7 +101,9 @@ object Shares {
     }
   }
 
-  /** The search over vectors of shares for `attributes`; all other attributes get 1. */
+  /** The search over vectors of shares for `attributes`; all other attributes get 1. Below, the i-th
+    * attribute is the i-th of `attributes`, not of the block.
+    */
   final private class Search(
       shape: BlockShape,
       attributes: IndexedSeq[Int],
@@ -185,7 +189,8 @@ object Shares {
       sum
     }
 
-    /** Whether a branch can still be the best. Copies only grow with further shares; a relation's
+    /** Whether a branch can still be the best, in which attributes before `i` are chosen and make
+      * `cells` cells. Copies only grow with further shares; a relation's
       * load shrinks at most by the cells that are left.
       */
     private def hopeful(i: Int, cells: Int): Boolean =

@@ -55,8 +55,10 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
     val watermarks = for (planning <- batch; info <- stateInfo) yield Watermarks.of(planning, info)
     val sent = join.scans.zip(join.rolesOfScan).map { case (scan, roles) =>
       val output = RolesAndCellsExec.newOutput(spec)
-      // all operators of a query see the same rows of a stream; rows of its other operators are
-      // never late
+      // By which watermarks late rows are dropped. In a plain query: by the operator's own. Else rows
+      // of the query's own operators are never late (None), and rows of a stream are late by the
+      // streams' watermarks, so that all operators see the same ones; but if another query with
+      // state makes that stream, by the operator's own.
       val late =
         if (!join.deltas) watermarks
         else if (isOfQuery(scan)) None

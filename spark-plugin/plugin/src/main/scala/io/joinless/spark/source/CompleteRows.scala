@@ -100,8 +100,10 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
     atPlace.orElse(Option.when(same.size == 1)(same.head))
   }
 
-  /** The groups of all rows, by Spark's own operator. If results are added up, there are no rows of
-    * the join to group.
+  /** The groups of all rows, by Spark's own operator.
+    *
+    * @throws JoinlessAnalysisException the groups add up results, so that there are no rows of the
+    *   join to group
     */
   private def grouped(groups: Groups): LogicalPlan = {
     if (groups.functions.exists(_.sum.isDefined)) throw JoinlessErrors.stateMismatch(

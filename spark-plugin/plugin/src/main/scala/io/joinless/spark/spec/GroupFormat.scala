@@ -33,6 +33,10 @@ object GroupFormat {
   /** Why groups cannot be recorded: their record could not be read back. */
   def tooLarge(shape: GroupShape): Option[String] = SpecBounds.refused(toJson(shape))
 
+  /** The shape as JSON text, whose size is not checked. `above` and `zone` are null where the shape
+    * has none; later fields are left out, as older records lack them. The type of an argument is
+    * recorded as a schema of one column, `a`.
+    */
   private def encoded(shape: GroupShape): String = {
     val functions = shape.functions.map { f =>
       JObject(

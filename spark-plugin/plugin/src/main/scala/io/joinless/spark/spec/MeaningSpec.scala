@@ -45,7 +45,8 @@ object RowsSpec {
   def fromJson(json: JValue): RowsSpec = RowsSpec(texts(json, "values"), texts(json, "filters"))
 }
 
-/** Present where rows can be deleted. None where the writing release did not record it.
+/** The property is Some where rows can be deleted; else, and where the writing release did not
+  * record it, None.
   *
   * At a restart it names the filter or expression that has changed since inserts were stored, so
   * that deletes would not find their rows.
@@ -89,7 +90,11 @@ object MeaningSpec extends BlockProperty[Option[MeaningSpec]]("meaning", default
     for (before <- was; now <- is; what <- changed(before, now, planned.relations.map(_.name)))
       yield Mismatch.Filter -> what
 
-  /** @param names of the relations, as the query has them */
+  /** What has changed, in a sentence for users: the first of a changelog's filters or columns, the
+    * conditions on results, the result's columns and the time zone. None if nothing has.
+    *
+    * @param names of the relations, as the query has them
+    */
   private def changed(was: MeaningSpec, is: MeaningSpec, names: Seq[String]): Option[String] =
     names.indices.iterator.flatMap { i =>
       for (before <- was.rows(i); now <- is.rows(i); what <- rows(before, now, names(i))) yield what
@@ -104,18 +109,21 @@ object MeaningSpec extends BlockProperty[Option[MeaningSpec]]("meaning", default
       })
       .orElse(zones(was.zone, is.zone))
 
-  /** The columns that operators above emit and that differ at the same position; earlier releases
-    * did not record them.
+  /** The columns that operators above emit and that differ at the same position, before and now, as
+    * texts. None if none differs, or if one of the two is not recorded, as in earlier releases.
     */
   def emitted(was: Option[IndexedSeq[String]], is: Option[IndexedSeq[String]]): Option[(String, String)] =
     for (before <- was; now <- is; different <- places(before, now)) yield different
 
-  /** Earlier releases did not record the time zone. */
+  /** A sentence about time zones that differ; None if they are the same, or if one of the two has
+    * none: where nothing depends on it, and in earlier releases.
+    */
   def zones(was: Option[String], is: Option[String]): Option[String] =
     for (before <- was; now <- is; if before != now)
       yield s"It was begun in the time zone $before, and the query has values in the time zone $now: rows would not be deleted as they " +
         "were inserted. Set spark.sql.session.timeZone as it was."
 
+  /** What has changed of a changelog's filters, else of its columns, in a sentence for users. */
   private def rows(was: RowsSpec, is: RowsSpec, name: String): Option[String] =
     parts(was.filters, is.filters).map { case (before, now) =>
       s"The changelog $name was filtered by $before, and the query filters it by $now: a delete would not find the row that its " +
@@ -128,11 +136,13 @@ object MeaningSpec extends BlockProperty[Option[MeaningSpec]]("meaning", default
   private def relations(names: Seq[String]): String =
     names.zipWithIndex.map { case (name, i) => s"r${i + 1} is $name" }.mkString(", ")
 
-  /** The parts of a conjunction that only one of the two has. */
+  /** The parts of a conjunction that only one of the two has, before and now, as texts; None if both
+    * have the same.
+    */
   private def parts(was: Seq[String], is: Seq[String]): Option[(String, String)] =
     Option.when(was != is)((listed(was.diff(is)), listed(is.diff(was))))
 
-  /** The columns that differ at the same position. */
+  /** The columns that differ at the same position, before and now, as texts; None if none does. */
   private def places(was: Seq[String], is: Seq[String]): Option[(String, String)] = {
     val (before, now) = was.zipAll(is, "nothing", "nothing").filter { case (w, i) => w != i }.unzip
     Option.when(before.nonEmpty)((listed(before), listed(now)))

@@ -34,8 +34,8 @@ private[spec] object RecordedTree {
     }
   }
 
-  /** Which part of a tree is too large, or violates its form: generalized nodes stand above the
-    * nodes they group, and below no relation.
+  /** Why a tree is too large, or not of the form of a tree, as a clause; None if it is neither.
+    * Generalized nodes stand above the nodes they group, and below no relation.
     */
   def malformed(tree: JoinTree): Option[String] = {
     val nodes = tree.preorder
@@ -48,7 +48,11 @@ private[spec] object RecordedTree {
       }
   }
 
-  /** Why a tree is no join tree of these relations, which together have these attributes. */
+  /** Why a tree is no join tree of exactly these relations, as a clause; None if it is one.
+    *
+    * @param attributesOf by the number of a relation
+    * @param name of an attribute
+    */
   def problem(
       tree: JoinTree,
       relations: IndexedSeq[Int],

@@ -79,6 +79,9 @@ object ReductionSpec extends BlockProperty[Option[ReductionSpec]]("reduction", d
       else wrongTrees(reduction, block).map(BlockProperty.wrongTree)
     }
 
+  /** Why the reduction is none of the block's: its trees or sums do not fit. A clause; None if they
+    * fit.
+    */
   private def wrongTrees(reduction: ReductionSpec, block: BlockCore): Option[String] = {
     val vertices = ReducedVertices(block)
     val graph = vertices.graph

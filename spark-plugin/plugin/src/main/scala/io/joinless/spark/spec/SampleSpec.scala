@@ -8,8 +8,8 @@ import org.json4s.JsonAST._
   * as the others.
   *
   * @param seed from which the random numbers of all batches follow
-  * @param keyed each cell keeps a sample, and emits the key of each row: the rows with the least keys
-  *   of all cells are the sample. Otherwise there is one cell
+  * @param keyed each cell keeps a sample, and emits the key of each row: the rows with the least
+  *   keys of all cells are the sample. Otherwise there is one cell
   */
 final case class SampleSpec(size: Int, seed: Long, keyed: Boolean = false)
 

@@ -25,7 +25,7 @@ object SpecComparison {
   def storesSame(recorded: BlockShape, planned: BlockShape): Boolean =
     ofState(MadeName.forgotten(recorded, planned), planned).isEmpty
 
-  /** The difference in the stored rows or in the emitted results. */
+  /** The first difference in the stored rows or in the emitted results: its kind, and a sentence. */
   private def ofState(recorded: BlockShape, planned: BlockShape): Option[(Mismatch, String)] =
     relations(recorded, planned).map(Mismatch.Query -> _)
       .orElse(properties(Compared.AfterRelations, recorded, planned))

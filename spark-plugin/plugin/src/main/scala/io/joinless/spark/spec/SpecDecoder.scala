@@ -18,9 +18,14 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
   /** The fields besides those of every version and those of properties. */
   protected def own: Set[String]
 
-  /** @throws IllegalArgumentException with the problem, in words */
+  /** The block that a record of this version describes. Whether its parts fit each other has not
+    * been checked (`SpecCheck`).
+    *
+    * @param o the record, without its digest
+    * @throws IllegalArgumentException with the problem, in words
+    */
   def decode(o: JObject): BlockSpec = {
-    checkNames(o)
+    checkFieldNames(o)
     val shape = BlockShape(
       id(o),
       list(o, "inputs").map(input => InputSpec(columns(at(input, "columns")), kind(input))),
@@ -41,8 +46,13 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
   private def decode[A](shape: BlockShape, property: BlockProperty[A], o: JObject): BlockShape =
     shape.having(property, property.read(optional(o, property.field)))
 
-  /** Refuses unknown fields: they would say something that this release cannot interpret. */
-  private def checkNames(o: JObject): Unit = {
+  /** Refuses a record whose top-level fields are not those of this version: it lacks a required one,
+    * or has an unknown one, which would say something that this release cannot interpret.
+    *
+    * @throws IllegalArgumentException with the first missing field by name, else the first unknown
+    *   one
+    */
+  private def checkFieldNames(o: JObject): Unit = {
     val names = o.obj.map(_._1).toSet
     val (required, mayLack) = BlockProperties.all.filter(_.since <= version).partition(_.isRequired(version))
     val present = SpecDecoder.Common ++ own ++ required.map(_.field)

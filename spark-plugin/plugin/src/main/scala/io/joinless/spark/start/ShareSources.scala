@@ -31,9 +31,12 @@ final class ShareSources(session: SparkSession) extends StartRule {
       if (shared eq write.inputQuery) write else write.copy(inputQuery = shared)
     }
 
-  /** The number of the source of each scan: chosen now, and recorded, if no batch was begun; else
-    * the recorded numbers. Without a record no scans share, unless logs of sources show that a
-    * record is lost.
+  /** The number of the source of each scan, in preorder; scans of one number share. If no batch was
+    * begun, it is chosen now, and recorded if scans share that Spark would keep apart; else the
+    * recorded numbers hold. Without a record only those share that share in Spark.
+    *
+    * @throws JoinlessAnalysisException the record does not fit the query, or logs of sources show
+    *   that it is lost
     */
   private def chosen(write: WriteToStream, record: SourcesRecord): Seq[Int] = {
     val query = write.inputQuery

@@ -219,7 +219,7 @@ class DeltaQueriesSpec extends AnyFunSuite with SharedSpark {
       text
     )
     val withVia = PythonApi.explainText(spark.sql(pairs.replace("AS y", "AS y, b.src AS via")).incrementalEnumerate())
-    assert(withVia.contains("changes: in _change_type, handed out as they are found"), withVia)
+    assert(withVia.contains("changes: in _change_type, emitted as they are found"), withVia)
     val odd = PythonApi.explainText(
       spark.sql(pairs.replace("b.dst AS y", "a.dst, (a.src + b.dst) % 2 AS odd")).incrementalEnumerate()
     )

@@ -64,6 +64,8 @@ class JoinlessErrorsSpec extends AnyFunSuite {
     JoinlessErrors.deleteOfAbsentRow("orders", "id=7, name=NULL", 0, -1),
     JoinlessErrors.weightOverflow(),
     JoinlessErrors.argumentFails("(x * 4L)", "t"),
+    JoinlessErrors.sampleSize("0", 100),
+    JoinlessErrors.sampleArguments("TABLE(t), -1"),
     JoinlessErrors.twoChangeColumns("n", "_change_type", "orders"),
     JoinlessErrors.streamInSubquery("b"),
     JoinlessErrors.streamNotStarted("it emits the changes of a result"),
@@ -124,7 +126,7 @@ class JoinlessErrorsSpec extends AnyFunSuite {
       "batch" -> "11",
       "what" -> "its length is odd"
     ))
-    assert(error.getMessage.contains("Block 7 of cell 3, read for batch 11, is corrupt: its length is odd."))
+    assert(error.getMessage.contains("Block 7 of cell 3, of the state after batch 11, is corrupt: its length is odd."))
     assert(JoinlessErrors.notRewritten("R", "S.", "").getMessage.contains("for reason R: S. Set spark.joinless.mode"))
   }
 

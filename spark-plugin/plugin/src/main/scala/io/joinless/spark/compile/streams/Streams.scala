@@ -261,8 +261,11 @@ final private[compile] class Streams private (val emission: Emission, all: Array
     }
   }.flatten.toIndexedSeq
 
-  /** The plan with its streams, followed by the weight of each row; rows of streams other than
-    * changelogs have weight 1.
+  /** The plan with its streams, followed by the weight of each row: 1 in streams without weights.
+    * Where several operators read one stream, late rows of streams without weights are dropped
+    * here.
+    *
+    * @param plan projections, conditions and unions of references only ([[Streams.isLinear]])
     */
   def weighted(plan: LogicalPlan): LogicalPlan = plan match {
     case ref: StreamRef =>
@@ -330,7 +333,7 @@ private[compile] object Reads {
 private[compile] object Streams {
 
   /** By how many microseconds event times of a stream that is itself a query of this kind can be
-    * below the watermark.
+    * below the watermark: the lags of its operators, added up along the path where they are most.
     */
   private def lag(stream: LogicalPlan): Long = {
     val own = stream match {

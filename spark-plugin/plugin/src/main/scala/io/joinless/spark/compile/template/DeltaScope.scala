@@ -99,7 +99,10 @@ private[compile] object DeltaScope {
     */
   def passes(plan: LogicalPlan): Boolean = changing(plan.collect { case node => node.expressions }.flatten).isEmpty
 
-  /** Why an expression cannot stand where rows are deleted. */
+  /** An expression that may have another value when its row is deleted than when it was inserted,
+    * as a reason: the first random one; else the first subquery; else the first of the current
+    * time. None if there is none.
+    */
   def changing(expressions: Seq[Expression]): Option[Reason] = {
     def subquery = expressions.flatMap(_.collectFirst { case e: SubqueryExpression => e.plan })
     def currentTime = expressions.flatMap(_.collectFirst { case e: Deferred => e })
@@ -108,9 +111,10 @@ private[compile] object DeltaScope {
       .orElse(currentTime.headOption.map(e => Reason.of(Reason.TimeDependentExpression, "expression" -> Names.of(e))))
   }
 
-  /** Which of them has a different value at each evaluation.
+  /** The first expression in them that has a different value at each evaluation by itself, not by a
+    * part of it, as a reason; None if there is none.
     *
-    * @param but an expression that does not count
+    * @param but whether an expression does not count
     */
   def random(expressions: Seq[Expression], but: Expression => Boolean = _ => false): Option[Reason] =
     expressions.flatMap(_.collectFirst {

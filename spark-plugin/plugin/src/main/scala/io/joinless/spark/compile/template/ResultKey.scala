@@ -8,8 +8,8 @@ import org.apache.spark.sql.catalyst.plans.logical._
   */
 private[compile] object ResultKey {
 
-  /** None where the plan implies no key, or a projection drops a part of it. An operator that only
-    * drops rows, or adds columns, keeps the key of its child.
+  /** The key, as columns of the plan. None where the plan implies no key, or a projection drops a
+    * part of it. An operator that only drops rows, or adds columns, keeps the key of its child.
     *
     * @param plan an optimized template
     */
@@ -25,7 +25,9 @@ private[compile] object ResultKey {
       }.filter(_.nonEmpty).minByOption(_.size)
   }
 
-  /** The partition columns of a window, where a condition keeps one row of each partition. */
+  /** The partition columns of a window, as columns of `child`; None unless the condition keeps one
+    * row of each partition, and all of these are columns.
+    */
   private def first(condition: Expression, child: LogicalPlan): Option[Seq[Attribute]] = child match {
     case window: Window if RowNumbers.atMost(condition, window).contains(1) =>
       projected(window.output, window.partitionSpec)
@@ -34,7 +36,9 @@ private[compile] object ResultKey {
     case _ => None
   }
 
-  /** The columns of a list that project the key, where it projects all of it. */
+  /** The columns of a list that project the key, in the order of the key; None if it does not project
+    * all of it, or the key has no columns.
+    */
   private def projected(list: Seq[NamedExpression], key: Seq[Expression]): Option[Seq[Attribute]] = {
     val columns = key.map { k =>
       list.find {

@@ -20,7 +20,9 @@ private[compile] object UnionParts {
     if (parts.size <= Most) parts else Seq(plan)
   }
 
-  /** The union of the joins of the parts of an inner join's sides. */
+  /** The union of the joins of the parts of an inner join's sides; the join itself where its sides
+    * have one part each, or there would be more than `Most` joins.
+    */
   def joined(join: Join)(implicit statics: StaticSides): LogicalPlan = {
     val pairs = for (left <- UnionParts(join.left); right <- UnionParts(join.right)) yield of(join, left, right)
     if (pairs.size == 1 || pairs.size > Most) join else Union(pairs)
@@ -36,8 +38,8 @@ private[compile] object UnionParts {
 
   final private val Most = 8
 
-  /** All parts, however many: unions, and the projections and conditions above them, are taken
-    * apart; everything else is one part.
+  /** All parts, however many. Unions with joins in them are taken apart, and so are projections and
+    * conditions above them that are not random; everything else is one part.
     */
   private def partsOf(plan: LogicalPlan)(implicit statics: StaticSides): Seq[LogicalPlan] = plan match {
     case union: Union if holdsJoins(union) => union.children.flatMap(partsOf(_))

@@ -25,7 +25,12 @@ abstract private[exec] class NettedCell[V <: RowStore, S <: NettedState: ClassTa
   /** Fills such views. */
   protected def restoration(views: V): Restoration
 
-  /** The state that consists of these parts. */
+  /** The state that consists of these parts.
+    *
+    * @param end where the log goes on with the next batch
+    * @param extent the figures by which the log is cleaned
+    * @param expiring the times at which rows expire, if some do
+    */
   protected def state(
       spec: BlockSpec,
       views: V,

@@ -61,7 +61,9 @@ abstract private class NettedTask(
       case _: CountOverflow => throw JoinlessErrors.countBeyond127Bits(cell)
     }
 
-  /** Reads the batch, and writes the resulting counts of changed rows to the log. */
+  /** Reads the whole batch, evicts the rows that expire, and writes the resulting counts of changed
+    * rows to the log. The views are not changed yet.
+    */
   protected def begin(): Unit = {
     begun = true
     if (expiring != null) expiring.settle(views)

@@ -9,7 +9,9 @@ import io.joinless.spark.state.times.ExpiringRows
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** Cells of blocks whose results are counted, not enumerated: sums instead of a view tree. */
+/** Cells of blocks whose results are counted, not enumerated: their views are sums per key
+  * ([[ReducedJoin]]), without `V_s` and live views.
+  */
 private[spark] object ReducedCell extends NettedCell[ReducedJoin, ReducedState] {
 
   override def fits(spec: BlockSpec): Boolean = spec.shape.reduction.isDefined
@@ -19,7 +21,6 @@ private[spark] object ReducedCell extends NettedCell[ReducedJoin, ReducedState] 
 
   override protected def restoration(views: ReducedJoin): Restoration = views.restoration()
 
-  /** The state of these parts. */
   override protected def state(
       spec: BlockSpec,
       views: ReducedJoin,

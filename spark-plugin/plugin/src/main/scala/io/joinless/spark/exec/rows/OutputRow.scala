@@ -313,7 +313,7 @@ private[exec] object OutputRow {
     /** Whether the projected columns of a row are inlined with it, without a NULL. */
     def isInlined: Boolean = words != null && !words.anyNull
 
-    /** Points to the row itself. */
+    /** Points to the stored row with this id in the arena, not to words inlined with it. */
     def pointTo(row: Int): Unit = {
       page = arena.page(row)
       start = arena.start(row)
@@ -321,7 +321,7 @@ private[exec] object OutputRow {
       offsets = ordinals
     }
 
-    /** Points to the words inlined with the row. */
+    /** Points to the words inlined with the row: in `inlined` from position `at` on. */
     def pointTo(inlined: Array[Long], at: Int): Unit = {
       page = inlined
       from = at
@@ -331,6 +331,7 @@ private[exec] object OutputRow {
     /** The word of a column in the row; the source must point to the row. */
     def word(ordinal: Int): Long = page(start + nullWords + ordinal)
 
+    /** Whether a column of the row is NULL; the source must point to the row. */
     def isNull(ordinal: Int): Boolean = (page(start + (ordinal >> 6)) >>> (ordinal & 63) & 1L) != 0L
 
     /** Whether the row has any NULL; a row of which only inlined words are known has none. */

@@ -9,8 +9,9 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
   * Rows enter and leave it, so it stands only where changes are requested. Compiling such a query
   * replaces it; a plain query that has one is refused.
   *
-  * @param key if the sample is merged from several: the column with the key of each row, behind those
-  *   of `child`. Each is a sample of that size then, and the rows with the least keys are the sample
+  * @param key if the sample is merged from several: the column with the key of each row, behind
+  *   those of `child`. Each is a sample of that size then, and the rows with the least keys are the
+  *   sample
   */
 final case class SampleOf(child: LogicalPlan, size: Int, seed: Long, key: Option[Attribute] = None) extends UnaryNode {
 

@@ -60,8 +60,8 @@ final case class FunctionOfRows(
 
 object FunctionOfRows {
 
-  /** Computes a function that Spark defines by expressions: each row updates a buffer, of which the
-    * value is an expression.
+  /** From rows of one column, the arguments as a struct, to the value of a function that Spark
+    * defines by expressions: each row updates a buffer, of which the value is an expression.
     */
   private def declared(f: DeclarativeAggregate): Iterator[UnsafeRow] => Any = {
     // a row as the function is evaluated on it: the struct, then the buffer
@@ -84,7 +84,7 @@ object FunctionOfRows {
     }
   }
 
-  /** Computes a function that Spark defines by methods on a buffer. */
+  /** As `declared`, of a function that Spark defines by methods on a buffer. */
   private def imperative(f: ImperativeAggregate): Iterator[UnsafeRow] => Any = {
     val own = f.withNewMutableAggBufferOffset(0).withNewInputAggBufferOffset(0)
     rows => {

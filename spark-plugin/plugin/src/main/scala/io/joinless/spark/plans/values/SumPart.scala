@@ -50,7 +50,8 @@ object SumPart {
     }
   }
 
-  /** Adds `times` a number of several words, the lowest first, of which the highest has the sign.
+  /** Adds `times · n`, where n is a number in two's complement: `words` columns of 64 bits from
+    * column `at` on, the lowest word first.
     */
   private def addWords(sum: ExactSum, row: InternalRow, at: Int, words: Int, times: Long): Unit = {
     val low = row.getLong(at)

@@ -14,13 +14,13 @@ private[spark] object FunctionArguments {
   /** The value whose non-NULL occurrences are counted, summed or compared; None where all rows
     * count.
     * {{{
-    * COUNT(*), or of columns without NULLs     None
-    * COUNT(a, b)                               TRUE, or NULL where one of them is NULL
-    * SUM(a), MIN(a)                            a
-    * COUNT(DISTINCT a)                         a, as keys are stored
-    * COUNT(DISTINCT a, b)                      (a, b), or NULL where one of them is NULL
-    * computed from its rows (`recomputed`)     all that it reads as one struct, never NULL
-    * FILTER (WHERE c)                          the same, or NULL where c is not true
+    * COUNT(*), or of columns without NULLs   None; with a FILTER the value is TRUE
+    * COUNT(a, b)                             TRUE, or NULL where one of them is NULL
+    * SUM(a), MIN(a)                          a
+    * COUNT(DISTINCT a), SUM(DISTINCT a)      a, as keys are stored (`KeyBytes.stored`)
+    * COUNT(DISTINCT a, b)                    (a, b), or NULL where one of them is NULL
+    * any other function (`isRecomputed`)     a struct of what it reads (`recomputed`), never NULL
+    * FILTER (WHERE c)                        the value above, or NULL where c is not true
     * }}}
     */
   def argument(f: AggregateExpression): Option[Expression] = {

@@ -184,6 +184,8 @@ object WeightedRows {
 
   /** The rows of a union's parts. No column projects just one column below, so `projected` is −1
     * for all; the text of a column names those of all parts.
+    *
+    * @param parts of the union's children, in their order
     */
   def united(union: Union, parts: Seq[WeightedRows]): WeightedRows = {
     val texts = union.output.indices.map { i =>

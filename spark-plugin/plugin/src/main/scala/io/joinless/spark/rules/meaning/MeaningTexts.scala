@@ -11,15 +11,17 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
   */
 private[spark] object MeaningTexts {
 
-  /** An expression over the columns of a plan of projections, filters and unions over a stream. */
+  /** The text of an expression over the columns of a plan of projections, filters and unions over a
+    * stream.
+    */
   def ofValue(expression: Expression, plan: LogicalPlan): String =
     ExpressionTexts.unqualified(LeafSource(plan).resolve(expression))
 
-  /** Conditions over a block's leaves. */
+  /** The texts of conditions over a block's leaves. */
   def ofConditions(conditions: Seq[Expression], leaves: IndexedSeq[Leaf]): IndexedSeq[String] =
     conditions.map(of(_, leaves)).sorted.toIndexedSeq
 
-  /** An expression over a block's leaves. */
+  /** The text of an expression over a block's leaves: the first one is `r1`. */
   def of(expression: Expression, leaves: IndexedSeq[Leaf]): String = {
     val names = leaves.zipWithIndex.flatMap { case (leaf, i) =>
       val source = LeafSource(leaf.plan)

@@ -133,7 +133,7 @@ final case class BlockLayout(
       leaf
     )
 
-  /** The sums over results, and the products that no result may have. */
+  /** The sums over results: of each, the stored columns whose product is summed. */
   def sums: IndexedSeq[SumSpec] = block.summed.products.map(sum)
 
   /** The sums that must be 0: they count results of which an argument fails. */
@@ -141,7 +141,7 @@ final case class BlockLayout(
 
   private def sum(factors: IndexedSeq[Attribute]) = SumSpec(factors.map(place))
 
-  /** The residual conditions over positions of their columns. */
+  /** The residual conditions, each over positions in its own columns (`columnsOf`). */
   def boundResiduals: IndexedSeq[Expression] = residuals.map { residual =>
     val columns = columnsOf(residual)
     OuterScope.replace(residual) { a =>

@@ -69,7 +69,8 @@ object JoinBlocks {
     case _ => leaves(root)
   }
 
-  /** The attributes of a child that its parent, or an operator above, reads.
+  /** The attributes of a child that its parent, or an operator above, reads; all of them, where the
+    * parent is neither a projection nor a condition.
     *
     * @param needed the attributes that are used above the parent
     */

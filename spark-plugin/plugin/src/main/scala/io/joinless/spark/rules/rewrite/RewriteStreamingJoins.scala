@@ -44,8 +44,10 @@ final class RewriteStreamingJoins(
     query: () => Option[LogicalPlan] = () => None
 ) extends Rule[LogicalPlan] {
 
-  /** Rewrites the plan of a batch. A template is captured instead, as it is at this point of the
-    * optimizer.
+  /** Rewrites the plan of a batch; subqueries and plans that are not of streams stay as they are. A
+    * template is captured instead, as it is at this point of the optimizer. Where the rule is
+    * disabled, or Spark lacks a member, all joins are left to Spark, with that reason; but a
+    * disabled rule continues a query that was compiled when it started.
     */
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case _: Subquery => plan
@@ -137,9 +139,10 @@ final class RewriteStreamingJoins(
     }
   }
 
-  /** How results are counted for a GROUP BY above, where they are. Results that count once are
-    * emitted once. In update mode this would be visible: there Spark emits each group again that
-    * has new results, even if its values are unchanged.
+  /** How results are counted for a GROUP BY above; None if they are not. Results that count once are
+    * emitted once. In update mode (`emitsTouched`) that is the second choice, since it would be
+    * visible: there Spark emits each group again that has new results, even if its values are
+    * unchanged.
     */
   private def counted(groups: CountedGroups, layout: BlockLayout, tree: JoinTree, recorded: Option[BlockShape])(implicit
       statics: StaticSides

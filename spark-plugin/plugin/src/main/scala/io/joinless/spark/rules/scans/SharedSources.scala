@@ -37,7 +37,7 @@ object SharedSources {
   }
 
   /** Whether the plan's scans can share as `numbers` says: there are as many, and those of one
-    * number have equal definitions.
+    * number are one relation to Spark, or have equal definitions.
     */
   def fits(plan: LogicalPlan, numbers: Seq[Int]): Boolean = {
     val scans = places(plan)

@@ -81,7 +81,8 @@ private[rules] object TimeBounds {
       yield between(left, right, strictly = false) ++ between(right, left, strictly = false))
       .getOrElse(ordered(l, r, strictly = false) ++ ordered(r, l, strictly = false))
 
-  /** `small <= large`, or `small < large`. A side may be a difference of times:
+  /** What `small <= large` implies, or `small < large`: at most one bound; nothing where a side is
+    * not known. One side may be a difference of times:
     * {{{
     * b.ts - a.ts <= INTERVAL '1' HOUR     b.ts <= a.ts + 1 hour
     * }}}
@@ -94,7 +95,8 @@ private[rules] object TimeBounds {
     case _ => (for (s <- TimeTerm.of(small); l <- TimeTerm.of(large)) yield between(s, l, strictly)).getOrElse(Nil)
   }
 
-  /** `small <= large + by`, or `small < large + by`; nothing where one of the three is not known.
+  /** What `small <= large + by` implies, or `small < large + by`; nothing where one of the three is
+    * not known.
     */
   private def moved(
       small: Option[TimeTerm],
@@ -104,8 +106,8 @@ private[rules] object TimeBounds {
   ): Seq[Bound] =
     (for (s <- small; l <- large; d <- by) yield between(s, l.shifted(d), strictly)).getOrElse(Nil)
 
-  /** The bound that `small <= large` implies on their columns; nothing if their values have
-    * different steps.
+  /** The bound that `small <= large` implies on their columns, or `small < large`; nothing if their
+    * values have different steps.
     */
   private def between(small: TimeTerm, large: TimeTerm, strictly: Boolean): Seq[Bound] =
     if (small.step != large.step) Nil

@@ -106,9 +106,10 @@ final class ViewTreeCache(patience: Long = ViewTreeCache.Patience) {
     synchronized { for ((cell, at) <- unused if idle.get(cell).exists(_.at == at)) idle.remove(cell) }
   }
 
-  /** Drops undo data first, then the trees unused longest: a dropped tree costs a rebuild in the
-    * next batch, dropped undo data only if a batch is rolled back. Checked-out trees stay, even if
-    * they alone exceed the limit: their tasks must fail then.
+  /** Drops undo data first, then the idle trees unused longest, until all take at most `limit` bytes:
+    * a dropped tree costs a rebuild in the next batch, dropped undo data only if a batch is rolled
+    * back. Trees that are read stay; so do checked-out trees, even if they alone exceed the limit:
+    * their tasks must fail then.
     */
   private def shrinkTo(limit: Long): Unit = {
     var total = bytes
@@ -146,7 +147,10 @@ final class ViewTreeCache(patience: Long = ViewTreeCache.Patience) {
     /** Whether the tree was a batch ahead. */
     def rolledBack: Boolean = undo.isDefined
 
-    /** Sets the size of the tree; idle trees make room. Does nothing once the lease has ended. */
+    /** Sets the size of the tree; idle trees make room. Does nothing once the lease has ended.
+      *
+      * @param limit the bound of the cache, in bytes
+      */
     def resize(treeBytes: Long, limit: Long): Unit = ViewTreeCache.this.synchronized {
       if (working.contains(this)) {
         bytes = treeBytes

@@ -36,7 +36,12 @@ abstract class Accumulator(ordinal: Int) {
 
   def write(out: DataOutput): Unit = out.writeLong(count)
 
-  /** Applies a change of the number of copies of a value in the group. */
+  /** Applies a change of the number of copies of a value in the group.
+    *
+    * @param value in a row of one column
+    * @param before how often the value was in the group
+    * @param after how often it is now; 0 if it was deleted
+    */
   private[state] def changed(value: UnsafeRow, before: Long, after: Long): Unit =
     if (before == 0L) add(value, 1L) else if (after == 0L) add(value, -1L)
 

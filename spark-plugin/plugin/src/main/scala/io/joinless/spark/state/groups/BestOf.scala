@@ -61,7 +61,12 @@ final class BestOf(reader: ValueReader, ordering: Ordering[UnsafeRow], wanted: O
     while (listed.size > 0 && copies - listed.lastEntry.getValue >= n) copies -= listed.pollLastEntry().getValue
   }
 
-  /** Changes the number of a value in the list, if it is listed, or now belongs there. */
+  /** Sets the number of a value in the list to `after`, if the value is listed or belongs there.
+    * The list may be too short then, until `complete`.
+    *
+    * @param before how often the value was in the group
+    * @param after how often it is now; 0 if it was deleted
+    */
   override private[state] def changed(value: UnsafeRow, before: Long, after: Long): Unit = {
     val listsAll = copies == count
     count = Weight.add(count, after - before)

@@ -42,13 +42,15 @@ class StoredGroups(keys: Seq[DataType], holdsValues: Boolean, isClosing: Boolean
   /** Whether the key is that of the next closing time. */
   private def isOfNone(key: UnsafeRow): Boolean = keys.indices.forall(key.isNullAt)
 
-  /** The values that a group holds for a function. */
+  /** The values that a group holds for a function, by the number of its accumulator. */
   def values(group: UnsafeRow, function: Int): HeldValues = new HeldValues {
     override def read(read: Iterator[(UnsafeRow, Long)] => Unit): Unit = StoredGroups.this.read(group, function)(read)
   }
 
-  /** Reads the values that a group holds for a function, each with its number. The row is the same
-    * object each time.
+  /** What `read` returns for the values that a group holds for a function, each with the number of
+    * its copies. The row is the same object each time. The iterator ends with the call.
+    *
+    * @param function the number of its accumulator
     */
   final protected def read[A](group: UnsafeRow, function: Int)(read: Iterator[(UnsafeRow, Long)] => A): A = {
     val row = new UnsafeRow(1)

@@ -23,7 +23,9 @@ final private[spark] class CellLog(blocks: StoredBlocks, reader: ChangeLogReader
     writer.end
   }
 
-  /** Cleans the oldest block, and returns true; false if it is not paid for. */
+  /** Cleans the oldest block, and returns true; false if this batch cannot pay for its entries
+    * ([[Retention.pays]]).
+    */
   private def cleanOldest(): Boolean = {
     val block = blocks(retention.oldest)
     retention.pays(block.entries) && {

@@ -17,7 +17,9 @@ abstract private[spark] class Retention(val writer: ChangeLogWriter) {
   /** Whether too many entries are outdated. */
   def isMostlyOutdated: Boolean
 
-  /** Whether this batch may clean the oldest block, which has so many entries; then they are paid.
+  /** Whether this batch may clean the oldest block; if so, charges its entries to the log's credit.
+    *
+    * @param entries the number of the block's entries
     */
   def pays(entries: Int): Boolean
 
