@@ -52,7 +52,9 @@ def test_the_operator_reports_how_many_results_are_sampled(shop: Shop) -> None:
     shop.fill(customers=5, items=4, orders=40)
     shop.streams()
     kept = joinless.sample(shop.session.sql(BOUGHT), 3, seed=7)
-    assert "sample: 3 results are kept in each cell, merged by their keys" in str(joinless.explain(joinless.enumerate_deltas(kept)))
+    assert "sample: 3 results are kept in each cell, merged by their keys" in str(
+        joinless.explain(joinless.enumerate_deltas(kept))
+    )
     query = (
         joinless.enumerate_deltas(kept, output="weight")
         .writeStream.format("noop")
@@ -61,13 +63,9 @@ def test_the_operator_reports_how_many_results_are_sampled(shop: Shop) -> None:
         .start()
     )
     query.awaitTermination()
-    sizes = [
-        operator.customMetrics["resultSize"]
-        for progress in query.recentProgress
-        for operator in progress.stateOperators
-        if "resultSize" in operator.customMetrics
-    ]
-    assert sizes[-1] == bought(shop).total()
+    report = joinless.progress(query)
+    assert report is not None
+    assert report.result_size == bought(shop).total()
 
 
 @pytest.mark.parametrize("size", [0, 10_000_001])

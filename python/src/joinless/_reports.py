@@ -59,6 +59,11 @@ def rows_of(operator: StateOperatorProgress) -> dict[str, int]:
     return _of_each(operator, "rows.")
 
 
+def result_size(operator: StateOperatorProgress) -> int | None:
+    """The number of results of which the operator keeps a sample; None if it keeps none."""
+    return operator.customMetrics.get("resultSize")
+
+
 def steps_saved(operator: StateOperatorProgress) -> int:
     return int(operator.customMetrics.get("stepsSaved", 0))
 

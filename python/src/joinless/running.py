@@ -88,6 +88,9 @@ class Progress:
         steps_saved: percentage of the propagation steps that another join tree would save, if
             relations change in proportion to the rows that they have now; the maximum over the
             joins.
+        result_size: the number of results of which a sample is kept (`joinless.sample`); of the
+            largest, if there are several samples; an upper bound where conditions other than
+            equi-joins between relations reject some; None if the query keeps no sample.
         rows_of: the number of rows of each relation, by name; the larger number if two joins have a
             relation of that name.
         advice: what to check, in whole sentences: an input that holds the watermark back, late
@@ -131,6 +134,7 @@ class Progress:
     next_end: datetime | None
     total: Totals
     steps_saved: int
+    result_size: int | None
     rows_of: Mapping[str, int]
     advice: tuple[str, ...]
     _with_rows: Progress | None = field(default=None, repr=False)
@@ -208,6 +212,7 @@ def _of_batch(report: StreamingQueryProgress, number: int, others: Mapping[str, 
         newest_event_time=_reports.instant(report.eventTime.get("max")),
         next_end=_reports.next_end(report),
         steps_saved=max(map(_reports.steps_saved, joins), default=0),
+        result_size=max((size for size in map(_reports.result_size, joins) if size is not None), default=None),
         rows_of=_reports.largest(map(_reports.rows_of, joins)),
         **(dict[str, Any](others) | {name: _reports.figure(joins, _camel(name)) for name in _METRICS}),
     )
@@ -334,11 +339,13 @@ _WRAPPERS = ("STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR")
 _FROM_SPARK = {"batch_id", "duration_ms", "input_rows", "memory_bytes", "rows_removed", "rows_late", "total"}
 _OF_GROUPS = {"group_entries", "groups_touched", "group_rows_out"}
 _OF_TIME = {"watermark", "newest_event_time", "advice", "rows_of", "_with_rows"}
+#: Of operators that keep a sample; others do not report it.
+_OF_SAMPLES = {"result_size"}
 #: A time of each operator, of which the least counts.
 _LEAST = {"next_end"}
 #: The same, of which the greatest counts.
 _MOST = {"steps_saved"}
-_OTHERS = _FROM_SPARK | _OF_GROUPS | _OF_TIME | _LEAST | _MOST
+_OTHERS = _FROM_SPARK | _OF_GROUPS | _OF_TIME | _OF_SAMPLES | _LEAST | _MOST
 _METRICS = [figure.name for figure in fields(Progress) if figure.name not in _OTHERS]
 _ENDED_BY = re.compile(r"(?:\A|terminated with exception: )\[([A-Z][A-Z0-9_.]+)\] ((?:(?!terminated with exc)[^\n])*)")
 _CONDITION_IN_TEXT = re.compile(r"\[(JOINLESS_[A-Z_.]+)\] (.*?)(?: SQLSTATE: (\w{5})|\n|\\n|$)")
