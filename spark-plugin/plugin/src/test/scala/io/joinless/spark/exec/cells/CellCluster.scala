@@ -14,14 +14,17 @@ import org.apache.spark.unsafe.Platform
   * all cells or by none.
   */
 final private class CellCluster(spec: BlockSpec, negatives: Boolean = false) {
+  private val kind = CellKinds.of(spec)
   val stores: IndexedSeq[BlocksInMemory] = IndexedSeq.fill(spec.cells)(new BlocksInMemory)
-  private val trees = Array.fill(spec.cells)(ChangelogCell.empty(spec))
+  private val trees = Array.fill(spec.cells)(own(kind.empty(spec)))
   private val types = spec.output.map(c => spec.inputs(spec.relations(c.relation).input).columns(c.ordinal).dataType)
   private val copyValues = columns(types)
   private val stored = spec.inputs.map(input => columns(input.columns.map(_.dataType)))
 
   /** The watermark at the end of batches. */
   var watermark: Long = Long.MinValue
+
+  private var batches = 0L
 
   /** Figures of the last batch, added up. */
   var metrics: Seq[TaskMetrics] = Nil
@@ -33,6 +36,9 @@ final private class CellCluster(spec: BlockSpec, negatives: Boolean = false) {
   def live: Long = trees.map(_.extent.live).sum
   def negative: Long = trees.map(_.negativeRows).sum
   def logRows: Long = trees.map(_.logRows).sum
+
+  /** The number of results of each cell, where it is known. */
+  def results: Seq[BigInt] = trees.toSeq.flatMap(_.results)
 
   private def reader(cell: Int, keep: ChangeLogReader.Keep = ChangeLogReader.All) =
     new ChangeLogReader(
@@ -46,7 +52,7 @@ final private class CellCluster(spec: BlockSpec, negatives: Boolean = false) {
       c: Int,
       reader: ChangeLogReader,
       shuffle: Seq[(UnsafeRow, UnsafeRow)] => Seq[(UnsafeRow, UnsafeRow)] = identity
-  ): ChangelogState = ChangelogCell.rebuild(new LogReplay(spec, reader, shuffle(stores(c).blocks).iterator, _ => ()))
+  ): NettedState = own(kind.rebuild(new LogReplay(spec, reader, shuffle(stores(c).blocks).iterator, _ => ())))
 
   /** As after a restart, reading blocks in any order. */
   def rebuild(shuffle: Seq[(UnsafeRow, UnsafeRow)] => Seq[(UnsafeRow, UnsafeRow)] = identity): Unit =
@@ -75,7 +81,7 @@ final private class CellCluster(spec: BlockSpec, negatives: Boolean = false) {
     }.toMap
   }
 
-  private def checkSame(before: ChangelogState, after: ChangelogState): Unit = {
+  private def checkSame(before: NettedState, after: NettedState): Unit = {
     val (was, now) = (before.extent, after.extent)
     assert(was.entries == now.entries && was.live == now.live && was.negatives == now.negatives)
     assert(after.tree.rows == before.tree.rows)
@@ -86,7 +92,7 @@ final private class CellCluster(spec: BlockSpec, negatives: Boolean = false) {
     }
   }
 
-  private def own(state: CellState): ChangelogState = state.asInstanceOf[ChangelogState]
+  private def own(state: CellState): NettedState = state.asInstanceOf[NettedState]
 
   private def columns(types: Seq[DataType]) =
     UnsafeProjection.create(types.zipWithIndex.map { case (t, i) => BoundReference(i, t, true) })
@@ -101,10 +107,23 @@ final private class CellCluster(spec: BlockSpec, negatives: Boolean = false) {
       exchanged: Seq[UnsafeRow],
       commit: (CellState, Undo) => Unit,
       figures: TaskMetrics
-  ): ChangelogTask = {
+  ): CellTask = {
     val context =
-      CellContext(spec, Nil, c, stores(c), reader(c), _ => (), commit, figures, weighted = true, negatives, watermark)
-    new ChangelogTask(context, trees(c), exchanged.iterator.filter(_.getInt(0) == c))
+      CellContext(
+        spec,
+        Nil,
+        c,
+        stores(c),
+        reader(c),
+        _ => (),
+        commit,
+        figures,
+        weighted = true,
+        negatives,
+        watermark,
+        batches
+      )
+    kind.task(context, trees(c), exchanged.iterator.filter(_.getInt(0) == c))
   }
 
   /** Runs a batch, reading at most `most` rows from each cell, and rolls it back: the cells are as
@@ -130,7 +149,7 @@ final private class CellCluster(spec: BlockSpec, negatives: Boolean = false) {
     */
   def batch(scans: Seq[(Seq[Int], Seq[UnsafeRow])], failing: Boolean = false): IndexedSeq[Seq[(UnsafeRow, Long)]] = {
     val exchanged = exchange(scans)
-    val after = new Array[ChangelogState](spec.cells)
+    val after = new Array[NettedState](spec.cells)
     stores.foreach(_.begin())
     try {
       val results = IndexedSeq.tabulate(spec.cells) { c =>
@@ -144,6 +163,7 @@ final private class CellCluster(spec: BlockSpec, negatives: Boolean = false) {
       assert(!after.contains(null))
       stores.foreach(_.commit())
       after.copyToArray(trees)
+      batches += 1
       results
     } catch {
       case e: Throwable =>

@@ -1,7 +1,7 @@
 package io.joinless.spark.exec.cells
 
 import io.joinless.spark.Blocks._
-import io.joinless.spark.spec.{BlockSpec, InputKind}
+import io.joinless.spark.spec.{BlockSpec, InputKind, SampleSpec}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Which kind of cells a block has. */
@@ -14,7 +14,8 @@ class CellKindsSpec extends AnyFunSuite {
     (path(3), AppendedCell),
     (ForgettingTaskSpec.star(60), ForgettingCell),
     (of(InputKind.Changelog), ChangelogCell),
-    (of(InputKind.Counted), ChangelogCell)
+    (of(InputKind.Counted), ChangelogCell),
+    (of(InputKind.Counted).shaped(_.having(SampleSpec, Some(SampleSpec(5, 0L)))), SampledCell)
   )
 
   test("each block has one kind of cells") {
