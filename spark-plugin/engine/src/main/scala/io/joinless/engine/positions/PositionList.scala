@@ -21,13 +21,18 @@ final private[engine] class PositionList {
 
   def clear(): Unit = count = 0
 
+  /** Sorts the positions in ascending order; repeated ones stay. */
+  def sort(): Unit = sort(isDistinct = false)
+
   /** Sorts the positions in ascending order, and removes repeated ones. */
-  def sortDistinct(): Unit = {
+  def sortDistinct(): Unit = sort(isDistinct = true)
+
+  private def sort(isDistinct: Boolean): Unit = {
     val order = Array.range(0, count)
     IndexSort.sort(order, 0, count, (a, b) => compare(a, b))
     val sorted = new Array[Long](math.max(32, 2 * count))
     var kept = 0
-    for (i <- order.indices if i == 0 || compare(order(i - 1), order(i)) != 0) {
+    for (i <- order.indices if !isDistinct || i == 0 || compare(order(i - 1), order(i)) != 0) {
       sorted(2 * kept) = words(2 * order(i))
       sorted(2 * kept + 1) = words(2 * order(i) + 1)
       kept += 1

@@ -41,5 +41,9 @@ final class Positions(tree: ViewTree) {
     descent.locate(0, list)
   }
 
+  /** The results of the next chunk of positions, which are below `total`; none after the last one.
+    */
+  def next(chosen: ChosenPositions): Located = descent.locate(0, chosen.next())
+
   def bytes: Long = counts.bytes
 }

@@ -25,6 +25,9 @@ final private[sample] class Draws(seed: Long) {
       from + (1.0 - from) * least
     }
 
+  /** The time of the next arrival after `from`, of any of `sources` that have arrivals at rate 1. */
+  def nextArrival(from: Double, sources: Wide): Double = from - StrictMath.log(positive()) / sources.toDouble
+
   /** A uniform number of (0, 1]. */
   private def positive(): Double = 1.0 - random.nextDouble()
 

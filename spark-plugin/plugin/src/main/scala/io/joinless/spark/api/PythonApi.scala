@@ -11,7 +11,7 @@ import io.joinless.spark.plans.marks.ChangeFeeds
 import io.joinless.spark.plans.nodes.{DeltaRows, Groups, JoinFreeJoin}
 import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.plans.values.DeltaForm
-import io.joinless.spark.source.FullResult
+import io.joinless.spark.source.{FullResult, ResultsOnDemand}
 import io.joinless.spark.spec.{BlockSpec, NodeId, StateFormat}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.joinless.{ExecutorCores, Plans}
@@ -103,6 +103,20 @@ object PythonApi {
     */
   def full(df: Dataset[_], checkpoint: String, batch: java.lang.Long, operator: java.lang.Long): DataFrame =
     FullResult(df.toDF(), checkpoint, Option(batch).map(_.longValue), Option(operator).map(_.longValue))
+
+  /** How many rows `df` has, as a decimal number. */
+  def count(df: Dataset[_]): String = ResultsOnDemand.count(df.toDF()).toString
+
+  /** Of a complete result, the rows from number `offset` on.
+    *
+    * @param offset a decimal number
+    */
+  def page(df: Dataset[_], offset: String, size: Int): DataFrame =
+    ResultsOnDemand.page(df.toDF(), BigInt(offset), size)
+
+  /** Of a complete result, a uniform sample of `size` rows. */
+  def sample(df: Dataset[_], size: Long, seed: Long, replacement: Boolean): DataFrame =
+    ResultsOnDemand.sample(df.toDF(), size, seed, replacement)
 
   /** The active query of that name or id, of any session. */
   def query(nameOrId: String): StreamingQuery = Plans.active.filter(q => q.name == nameOrId) match {

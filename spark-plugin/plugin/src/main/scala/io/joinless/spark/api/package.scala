@@ -3,7 +3,7 @@ package io.joinless.spark
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.values.DeltaForm
-import io.joinless.spark.source.FullResult
+import io.joinless.spark.source.{FullResult, ResultsOnDemand}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.expressions.Window
 import org.apache.spark.sql.functions.{col, row_number}
@@ -63,5 +63,19 @@ package object api {
       */
     def enumerateFull(checkpoint: String, batchId: Option[Long] = None, operator: Option[Long] = None): DataFrame =
       FullResult(df, checkpoint, batchId, operator)
+
+    /** How many rows there are: of a complete result one number per cell, exact up to 2^127^. */
+    def exactCount: BigInt = ResultsOnDemand.count(df)
+
+    /** Of a complete result, the rows from number `offset` on, at most `size` of them. The order is
+      * the same for every reader of a batch.
+      */
+    def page(offset: BigInt, size: Int): DataFrame = ResultsOnDemand.page(df, offset, size)
+
+    /** Of a complete result, a uniform sample of `size` rows; all, if it has no more. With
+      * `replacement` rows may come several times.
+      */
+    def sampleOf(size: Int, seed: Long, replacement: Boolean = false): DataFrame =
+      ResultsOnDemand.sample(df, size.toLong, seed, replacement)
   }
 }

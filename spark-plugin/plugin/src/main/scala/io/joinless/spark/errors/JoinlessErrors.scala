@@ -310,6 +310,21 @@ object JoinlessErrors {
   def format(subclass: String, parameters: (String, String)*): JoinlessAnalysisException =
     analysis("JOINLESS_FORMAT." + subclass, parameters: _*)
 
+  /** A count, a page or a sample of a complete result that cannot be given. */
+  def onDemand(subclass: String, parameters: (String, String)*): JoinlessAnalysisException =
+    analysis("JOINLESS_ON_DEMAND." + subclass, parameters: _*)
+
+  /** @param cells the number of them: the sum over all must fit */
+  def countBeyond64Bits(cell: Int, count: BigInt, cells: Int): JoinlessRuntimeException = runtime(
+    "JOINLESS_COUNT_OVERFLOW.BIGINT",
+    "cell" -> cell.toString,
+    "cells" -> cells.toString,
+    "count" -> count.toString
+  )
+
+  def countBeyond127Bits(cell: Int): JoinlessRuntimeException =
+    runtime("JOINLESS_COUNT_OVERFLOW.ROWS", "cell" -> cell.toString)
+
   /** A folder that no file system of the session can list. */
   def unreachableCheckpoint(checkpoint: String, cause: Throwable): JoinlessAnalysisException = {
     val error =

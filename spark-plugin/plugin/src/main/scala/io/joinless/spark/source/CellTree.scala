@@ -18,17 +18,40 @@ import org.apache.spark.{TaskContext, TaskKilledException}
   *
   * All trees of an executor share one bound ([[ViewTreeCache]]): if it is reached, idle trees are
   * dropped, and a tree that is larger by itself is the error JOINLESS_STATE_TOO_LARGE. The tree is
-  * the reader's own; a running query's are not touched. The store is open only while the log is
-  * read.
+  * the reader's own. The store is open only while the log is read.
+  *
+  * A running query's tree can be read instead, for a moment (`ofRunning`).
+  *
+  * @param running the run of the query
   */
-final private[source] class CellTree(spec: BlockSpec, stores: CommittedStores, cell: Int, cacheMaxBytes: Long)
-    extends AutoCloseable {
+final private[source] class CellTree(
+    spec: BlockSpec,
+    stores: CommittedStores,
+    cell: Int,
+    cacheMaxBytes: Long,
+    running: Option[UUID] = None
+) extends AutoCloseable {
   private[this] val reading = UUID.randomUUID()
+  private[this] val limit = JoinlessConf.boundOfCache(cacheMaxBytes)
   // of a checkpoint that no query has
   private[this] val lease = ViewTreeCache.executor.checkOut(
     CellId(s"read-$reading", 0L, cell),
     StateVersion(reading, stores.batch + 1, None)
   )
+  private[this] var treeBytes = 0L
+
+  /** Reads the tree of the running query, if this executor has it, at exactly the batch that is read.
+    * The query's next batch waits meanwhile, but not for long: then it builds a tree anew. So `read`
+    * must do little, and a tree whose rows take long to count is left alone.
+    */
+  def ofRunning[A](read: ViewTree => A): Option[A] = for {
+    run <- running
+    version = StateVersion(run, stores.batch + 1, stores.cells.checkpointId(cell))
+    idle <- ViewTreeCache.executor.read(CellId(stores.cells.location, stores.cells.operator, cell), version)
+    done <-
+      try Option.when(idle.state.rows <= CellTree.MostRowsOfRunning)(read(idle.state.tree))
+      finally idle.close()
+  } yield done
 
   /** The view tree of the cell's rows.
     *
@@ -47,20 +70,30 @@ final private[source] class CellTree(spec: BlockSpec, stores: CommittedStores, c
     *
     * @param as the block as it is to be rebuilt
     */
-  private def restored[S <: CellState](as: BlockSpec, keep: ChangeLogReader.Keep)(rebuild: LogReplay => S): S = {
-    val limit = JoinlessConf.boundOfCache(cacheMaxBytes)
-    val context = Option(TaskContext.get())
-    def checkSize(bytes: Long): Unit = {
-      if (context.exists(_.isInterrupted())) throw new TaskKilledException
-      lease.resize(bytes, limit)
-      if (bytes > limit) throw JoinlessErrors.stateTooLarge(cell, bytes, limit)
-    }
+  private def restored[S <: CellState](as: BlockSpec, keep: ChangeLogReader.Keep)(rebuild: LogReplay => S): S =
     stores.read(cell)(blocks => rebuild(new LogReplay(as, reader(keep), blocks, checkSize)))
+
+  private def checkSize(bytes: Long): Unit = {
+    if (Option(TaskContext.get()).exists(_.isInterrupted())) throw new TaskKilledException
+    treeBytes = bytes
+    lease.resize(bytes, limit)
+    if (bytes > limit) throw JoinlessErrors.stateTooLarge(cell, bytes, limit)
   }
+
+  /** Adds what is kept beside the rebuilt tree. */
+  def keepBeside(bytes: Long): Unit = checkSize(treeBytes + bytes)
 
   /** A reader of the cell's log, whose errors name the batch. */
   def reader(keep: ChangeLogReader.Keep): ChangeLogReader =
     new ChangeLogReader(spec, cell, (block, what) => JoinlessErrors.corruptBlock(block, cell, stores.batch, what), keep)
 
   override def close(): Unit = lease.release()
+}
+
+private object CellTree {
+
+  /** A tree with more rows is not read while its query runs: to count its results takes longer than a
+    * batch should wait.
+    */
+  final val MostRowsOfRunning = 1L << 23
 }

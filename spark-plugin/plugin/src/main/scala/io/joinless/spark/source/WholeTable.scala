@@ -33,9 +33,6 @@ private[source] trait WholeTable extends SupportsRead with CommittedTable with S
   override def planInputPartitions(): Array[InputPartition] = Array.tabulate(parts)(CellPartition(_))
 }
 
-/** One store of an operator: that of a cell, or of a partition of groups. */
-final private[source] case class CellPartition(cell: Int) extends InputPartition
-
 /** Reads stores one by one. */
 private[source] trait CellReaderFactory extends PartitionReaderFactory {
 
@@ -43,7 +40,7 @@ private[source] trait CellReaderFactory extends PartitionReaderFactory {
   protected def reader(cell: Int): PartitionReader[InternalRow]
 
   final override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
-    case CellPartition(cell) => reader(cell)
+    case CellPartition(cell, _) => reader(cell)
     case other => throw new IllegalArgumentException(s"no cell: $other")
   }
 }

@@ -16,8 +16,8 @@ import org.apache.spark.util.SerializableConfiguration
   * Private to Spark: the providers of state stores; checked on 4.2.0.
   */
 final class CellStores private[joinless] (
-    location: String,
-    operator: Long,
+    val location: String,
+    val operator: Long,
     val batch: Long,
     ids: Option[IndexedSeq[String]],
     key: StructType,
@@ -28,6 +28,9 @@ final class CellStores private[joinless] (
 ) extends Serializable {
 
   def checkpoint: String = new Path(location).getParent.toString
+
+  /** The id of a cell's committed files, if Spark gave them one. */
+  def checkpointId(cell: Int): Option[String] = ids.map(_(cell))
 
   /** A cell's store, to be closed.
     *

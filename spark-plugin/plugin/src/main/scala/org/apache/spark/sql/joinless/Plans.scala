@@ -14,6 +14,9 @@ object Plans {
 
   def analyzed(df: DataFrame): LogicalPlan = df.asInstanceOf[classic.Dataset[_]].queryExecution.analyzed
 
+  /** The plan after Spark's optimizer: data sources have been offered what stands above them. */
+  def optimized(df: DataFrame): LogicalPlan = df.asInstanceOf[classic.Dataset[_]].queryExecution.optimizedPlan
+
   /** A DataFrame of `plan` in the session of `df`. */
   def dataFrame(df: DataFrame, plan: LogicalPlan): DataFrame =
     classic.Dataset.ofRows(classicOf(df.sparkSession), plan)

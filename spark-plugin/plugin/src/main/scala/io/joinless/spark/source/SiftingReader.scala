@@ -1,0 +1,121 @@
+package io.joinless.spark.source
+
+import scala.collection.mutable
+import scala.collection.mutable.ArrayBuffer
+
+import io.joinless.engine.enumerate.FullEnumeration
+import io.joinless.engine.positions.Positions
+import io.joinless.engine.sample.KeyedPositions
+import io.joinless.engine.view.ViewTree
+import io.joinless.spark.exec.rows.OutputRow
+import org.apache.spark.sql.catalyst.InternalRow
+
+/** Candidates of one cell for a sample, where some combinations are rejected: positions are drawn
+  * until enough are rows of the result.
+  *
+  * If few are, all results are enumerated instead. What was drawn before stays valid: the keys up to
+  * the last one are known, and the other results get keys above it. So it does not matter to the
+  * sample when the walk begins.
+  */
+final private class SiftingReader(scan: ResultReaderFactory, cell: Int, drawn: Reading.Drawn)
+    extends OneCellReader(scan, cell) {
+  import SiftingReader._
+  import drawn._
+
+  private[this] val add = scan.keyed
+  private[this] val found = ArrayBuffer.empty[(Double, InternalRow)]
+
+  /** How many copies of a result were found, by its stored rows. */
+  private[this] val foundOf = mutable.HashMap.empty[Seq[Int], Long]
+
+  override protected def open(): Iterator[InternalRow] = {
+    val (tree, all) = positions.ownPositions()
+    val keyed = new KeyedPositions(all.total, replacement, CellSeed(seed, cell))
+    val isDone = drawFrom(tree, all, keyed)
+    if (!isDone && replacement) walkTwice(tree, keyed)
+    else if (!isDone) walk(tree, keyed)
+    found.iterator.map { case (key, row) => add(row, key) }
+  }
+
+  /** Draws positions; false if a walk costs less. */
+  private def drawFrom(tree: ViewTree, all: Positions, keyed: KeyedPositions): Boolean = {
+    val rows = new CellPositions.RowsAt(scan, tree, cell)
+    var looked = 0L
+    var left = true
+
+    /** How many positions must be looked at until enough are found, by those so far. */
+    def expected: Double = (size - found.size).toDouble * looked / found.size
+    while (left && found.size < size && (looked < FirstDraws || expected <= MostDraws)) {
+      keyed.wanted = math.max(1024L, math.min(if (found.isEmpty) looked else (expected * 1.1).toLong, MostDraws.toLong))
+      val located = all.next(keyed)
+      looked += located.size
+      left = located.size > 0
+      for (i <- 0 until located.size) {
+        val row = rows(located, i)
+        if (row != null) {
+          found += keyed.key(i) -> row.copy()
+          if (!replacement) foundOf.updateWith(rows.ids.toSeq)(n => Some(n.getOrElse(0L) + 1L))
+        }
+      }
+    }
+    !left || found.size >= size
+  }
+
+  /** Adds the results with the smallest keys of those that were not found. */
+  private def walk(tree: ViewTree, keyed: KeyedPositions): Unit = {
+    val least = mutable.PriorityQueue.from(found)(Ordering.by(_._1))
+    val from = keyed.drawnUpTo
+    foreach(tree) { (ids, row, copies) =>
+      var others = copies - foundOf.getOrElse(ids.toSeq, 0L)
+      var key = from
+      while (others > 0L) {
+        key = keyed.keyOfOthers(key, others)
+        if (least.size < size || key < least.head._1) {
+          least += key -> row.copy()
+          if (least.size > size) { val _ = least.dequeue() }
+          others -= 1L
+        } else others = 0L
+      }
+    }
+    found.clear()
+    found ++= least
+  }
+
+  /** Adds results that arrive after those that were found: their number must be known first. */
+  private def walkTwice(tree: ViewTree, keyed: KeyedPositions): Unit = {
+    var number = 0L
+    foreach(tree)((_, _, copies) => number += copies)
+    if (number > 0L) {
+      val arrivals = keyed.arrivals(size - found.size, number)
+      var (at, before) = (0, 0L)
+      foreach(tree) { (_, row, copies) =>
+        before += copies
+        while (at < arrivals.length && arrivals(at)._1 < before) {
+          found += arrivals(at)._2 -> row.copy()
+          at += 1
+        }
+      }
+    }
+  }
+
+  /** Calls `f` with the stored rows, the row and the number of copies of each result. */
+  private def foreach(tree: ViewTree)(f: (Array[Int], InternalRow, Long) => Unit): Unit = {
+    val arenaOf = scan.arenas(tree)
+    val results = new FullEnumeration(tree, scan.residualsOver(arenaOf))
+    val output = new OutputRow(scan.spec, arenaOf, words = tree.words, place = tree.location)
+    val shown = scan.shown(cell)
+    while (results.next()) {
+      val row = shown(output.update(results))
+      if (row != null) f(results.rows, row, results.weight)
+    }
+  }
+}
+
+private object SiftingReader {
+
+  /** So many positions are looked at before a walk is thought of. */
+  final val FirstDraws = 1L << 20
+
+  /** A walk begins if more positions than that would have to be looked at. */
+  final val MostDraws = 1e7
+}
