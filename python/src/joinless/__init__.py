@@ -7,6 +7,7 @@
 from joinless import changes as _changes
 from joinless.apply import apply_changes
 from joinless.changes import changelog, enumerate_deltas, enumerate_full, expire, latest, rows
+from joinless.demand import count, page, sample
 from joinless.errors import (
     ApplyChangesError,
     ConnectUnsupportedError,
@@ -34,6 +35,7 @@ __all__ = [
     "apply_changes",
     "changelog",
     "configure",
+    "count",
     "enumerate_deltas",
     "enumerate_full",
     "error",
@@ -41,8 +43,10 @@ __all__ = [
     "explain",
     "latest",
     "materialize",
+    "page",
     "progress",
     "rows",
+    "sample",
     "why_not",
 ]
 

@@ -67,6 +67,19 @@ def number(function: str, name: str, value: Any, optional: bool = True) -> None:
         raise ValueError(f"{function} takes a number from 0 on as {name}, and got {value!r}")
 
 
+def seed(function: str, name: str, value: Any) -> int:
+    """A seed of 64 bits; one by chance if the argument is None. Raises if it is no whole number of
+    that range.
+    """
+    if value is None:
+        return int.from_bytes(os.urandom(8), "big", signed=True)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{function} takes a whole number as {name}, and got {value!r}")
+    if not -(2**63) <= value < 2**63:
+        raise ValueError(f"{function} takes a number of 64 bits as {name}, and got {value!r}")
+    return value
+
+
 def as_path(function: str, name: str, value: Any) -> str:
     """A folder, given as text or as a path. Raises if the argument is neither."""
     given = os.fspath(value) if isinstance(value, os.PathLike) else value

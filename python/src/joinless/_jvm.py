@@ -71,6 +71,22 @@ def full(df: DataFrame, checkpoint: str, batch_id: int | None, operator: int | N
     return DataFrame(_api(df, "joinless.enumerate_full").full(df._jdf, checkpoint, batch_id, operator), df.sparkSession)
 
 
+def count(df: DataFrame) -> int:
+    """The exact number of rows."""
+    return int(_api(df, "joinless.count").count(df._jdf))
+
+
+def page(df: DataFrame, offset: int, size: int) -> DataFrame:
+    """The rows of a complete result from number `offset` on."""
+    return DataFrame(_api(df, "joinless.page").page(df._jdf, str(offset), size), df.sparkSession)
+
+
+def sample(df: DataFrame, size: int, seed: int, replacement: bool) -> DataFrame:
+    """A uniform sample of a complete result."""
+    api = _api(df, "joinless.sample")
+    return DataFrame(api.sample(df._jdf, size, seed, replacement), df.sparkSession)
+
+
 def checkpoint_of(df: DataFrame, query: StreamingQuery) -> str:
     """The checkpoint folder of a running query of the session of `df`."""
     if not hasattr(query, "_jsq"):

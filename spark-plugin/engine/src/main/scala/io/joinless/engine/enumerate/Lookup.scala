@@ -11,7 +11,7 @@ import io.joinless.engine.view.{ViewNode, ViewTree}
 final case class BoundField(relation: Int, field: KeyField, values: Set[FieldValues.Value])
 
 /** The results that have given values in some fields, at the cost of these results (algorithms
-  * A60).
+  * A70).
   *
   * A field that is a key of an attribute binds it in all relations. If the bound attributes have all
   * those of an edge of the tree, the results lie under the edge's keys with these values. One such
@@ -129,7 +129,7 @@ final class Lookup(tree: ViewTree, residuals: IndexedSeq[Residual], bounds: Inde
       before.flatMap(values => attributes(x).iterator.map(values :+ _))
     }
     combinations.map { values =>
-      KeyReader.key(values, nullSafe).fold(-1)(key =>
+      FieldValues.key(values, nullSafe).fold(-1)(key =>
         if (isWord) node.up.find(key(0)) else node.up.find(key, key.length)
       )
     }

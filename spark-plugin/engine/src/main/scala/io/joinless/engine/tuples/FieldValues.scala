@@ -11,7 +11,7 @@ final class FieldValues(field: KeyField, values: Iterable[FieldValues.Value]) {
   private[this] val index = new KeyIndex(new TupleArena(words), words, counted = false)
 
   for (value <- values) {
-    val key = KeyReader.key(Seq(value), nullSafe).get
+    val key = FieldValues.key(Seq(value), nullSafe).get
     val _ = index.findOrAdd(key, key.length)
   }
 
@@ -27,4 +27,18 @@ final class FieldValues(field: KeyField, values: Iterable[FieldValues.Value]) {
 
 object FieldValues {
   type Value = Option[IndexedSeq[Long]]
+
+  /** The key with these values of attributes; None if a value is NULL where NULL joins nothing.
+    */
+  def key(
+      values: Seq[Value],
+      nullSafe: Array[Boolean]
+  ): Option[Array[Long]] = {
+    val nulls = new Array[Long](KeyReader.nullWords(nullSafe))
+    val joins = values.indices.forall { i =>
+      values(i).isDefined || nullSafe(i) && { nulls(i >>> 6) |= 1L << (i & 63); true }
+    }
+    // a NULL has one word, whether it is a value or the size of one
+    Option.when(joins)(nulls ++ values.flatMap(_.getOrElse(IndexedSeq(0L))))
+  }
 }

@@ -100,18 +100,4 @@ object KeyReader {
   /** The number of null-bit words at the start of a key. */
   def nullWords(nullSafe: Array[Boolean]): Int =
     if (nullSafe.contains(true)) (nullSafe.length + 63) / 64 else 0
-
-  /** The key with these values of attributes; None if a value is NULL where NULL joins nothing.
-    */
-  def key(
-      values: Seq[FieldValues.Value],
-      nullSafe: Array[Boolean]
-  ): Option[Array[Long]] = {
-    val nulls = new Array[Long](nullWords(nullSafe))
-    val joins = values.indices.forall { i =>
-      values(i).isDefined || nullSafe(i) && { nulls(i >>> 6) |= 1L << (i & 63); true }
-    }
-    // a NULL has one word, whether it is a value or the size of one
-    Option.when(joins)(nulls ++ values.flatMap(_.getOrElse(IndexedSeq(0L))))
-  }
 }

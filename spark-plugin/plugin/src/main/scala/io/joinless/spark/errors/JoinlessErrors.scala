@@ -283,7 +283,7 @@ object JoinlessErrors {
       "operator" -> operator.toString,
       "cell" -> cell.toString,
       "batch" -> batch.toString,
-      "what" -> firstLine(Iterator.iterate(cause)(_.getCause).takeWhile(_ != null).take(MostCauses).toSeq.last)
+      "what" -> firstLine(causes(cause).last)
     )
     error.addSuppressed(cause)
     error
@@ -335,6 +335,13 @@ object JoinlessErrors {
 
   /** Causes may form a cycle. */
   final private val MostCauses = 50
+
+  private def causes(e: Throwable): Seq[Throwable] =
+    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(MostCauses).toSeq
+
+  /** The error of ours by which a job failed, if it was one. */
+  def ofTask(job: Throwable): Option[JoinlessRuntimeException] =
+    causes(job).collectFirst { case ours: JoinlessRuntimeException => ours }
 
   /** The first line of an error's message without its full stop, or else its class. */
   private def firstLine(e: Throwable): String =

@@ -95,5 +95,5 @@ private object CellTree {
   /** A tree with more rows is not read while its query runs: to count its results takes longer than a
     * batch should wait.
     */
-  final val MostRowsOfRunning = 1L << 23
+  final val MostRowsOfRunning = 1L << 22
 }

@@ -1,7 +1,9 @@
 package io.joinless.spark.source
 
 import io.joinless.spark.conf.JoinlessConf
+import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.spec.ResultSpec
+import org.apache.spark.SparkException
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression}
 import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReaderFactory, Scan}
@@ -95,7 +97,9 @@ final case class ResultScan(
   private def rowsOfCells: IndexedSeq[BigInt] = table.numbers(taken) {
     val readers = copy(reading = Numbers(1)).readers
     val context = SparkSession.active.sparkContext
-    context.makeRDD((0 until spec.cells).map(cell => cell -> executors(cell))).map(readers.number).collect().toIndexedSeq
+    val cells = context.makeRDD((0 until spec.cells).map(cell => cell -> executors(cell)))
+    try cells.map(readers.number).collect().toIndexedSeq
+    catch { case e: SparkException => throw JoinlessErrors.ofTask(e).getOrElse(e) }
   }
 
   /** The executors that may hold the tree of a cell, if a query runs. */

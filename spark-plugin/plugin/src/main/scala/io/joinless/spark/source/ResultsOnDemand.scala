@@ -6,7 +6,6 @@ import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.nodes.CommittedTable
 import io.joinless.spark.plans.values.InPlaceOf
-import org.apache.spark.SparkException
 import org.apache.spark.sql.catalyst.expressions.{
   Ascending,
   Expression,
@@ -20,7 +19,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Limit, LogicalPlan, Project,
 import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, TableCapability}
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
-import org.apache.spark.sql.joinless.{JoinlessRuntimeException, Plans}
+import org.apache.spark.sql.joinless.Plans
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.DataFrame
 
@@ -40,14 +39,8 @@ object ResultsOnDemand {
     */
   def count(df: DataFrame): BigInt = {
     check(df)
-    try counted(Plans.optimized(df)).getOrElse(BigInt(df.count()))
-    catch {
-      case e: SparkException =>
-        throw causes(e).collectFirst { case ours: JoinlessRuntimeException => ours }.getOrElse(e)
-    }
+    counted(Plans.optimized(df)).getOrElse(BigInt(df.count()))
   }
-
-  private def causes(e: Throwable): Seq[Throwable] = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(50).toSeq
 
   private def counted(plan: LogicalPlan): Option[BigInt] = plan match {
     case Project(_, child) => counted(child)
@@ -89,7 +82,8 @@ object ResultsOnDemand {
         case column: NamedExpression if relation.output.exists(_.exprId == column.exprId) =>
           scan.table.values(scan.columns(relation.output.indexWhere(_.exprId == column.exprId)))
       })
-      val table = scan.table.copy(filters = scan.table.filters ++ more)
+      // a table knows its numbers of rows, a copy does not
+      val table = if (more.isEmpty) scan.table else scan.table.copy(filters = scan.table.filters ++ more)
       Plans.dataFrame(df, Project(list, rows(scan.copy(table = table, reading = reading), relation)))
     case _ => throw JoinlessErrors.onDemand("NO_RESULT")
   }

@@ -16,10 +16,19 @@ import org.apache.spark.sql.catalyst.InternalRow
   * If few are, all results are enumerated instead. What was drawn before stays valid: the keys up to
   * the last one are known, and the other results get keys above it. So it does not matter to the
   * sample when the walk begins.
+  *
+  * @param firstDraws so many positions are looked at before a walk is thought of
+  * @param mostDraws a walk begins if more positions than that would have to be looked at
+  * @param chunk so many positions are drawn first
   */
-final private class SiftingReader(scan: ResultReaderFactory, cell: Int, drawn: Reading.Drawn)
-    extends OneCellReader(scan, cell) {
-  import SiftingReader._
+final private class SiftingReader(
+    scan: ResultReaderFactory,
+    cell: Int,
+    drawn: Reading.Drawn,
+    firstDraws: Long = SiftingReader.FirstDraws,
+    mostDraws: Long = SiftingReader.MostDraws,
+    chunk: Long = 1024L
+) extends OneCellReader(scan, cell) {
   import drawn._
 
   private[this] val add = scan.keyed
@@ -45,8 +54,9 @@ final private class SiftingReader(scan: ResultReaderFactory, cell: Int, drawn: R
 
     /** How many positions must be looked at until enough are found, by those so far. */
     def expected: Double = (size - found.size).toDouble * looked / found.size
-    while (left && found.size < size && (looked < FirstDraws || expected <= MostDraws)) {
-      keyed.wanted = math.max(1024L, math.min(if (found.isEmpty) looked else (expected * 1.1).toLong, MostDraws.toLong))
+    while (left && found.size < size && (looked < firstDraws || expected <= mostDraws)) {
+      keyed.wanted =
+        math.max(chunk, math.min(if (found.isEmpty) looked else (expected * 1.1).toLong, SiftingReader.MostDraws))
       val located = all.next(keyed)
       looked += located.size
       left = located.size > 0
@@ -112,10 +122,6 @@ final private class SiftingReader(scan: ResultReaderFactory, cell: Int, drawn: R
 }
 
 private object SiftingReader {
-
-  /** So many positions are looked at before a walk is thought of. */
   final val FirstDraws = 1L << 20
-
-  /** A walk begins if more positions than that would have to be looked at. */
-  final val MostDraws = 1e7
+  final val MostDraws = 10000000L
 }

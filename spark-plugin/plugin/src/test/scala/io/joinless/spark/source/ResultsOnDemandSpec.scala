@@ -7,6 +7,9 @@ import io.joinless.spark.SharedSpark
 import io.joinless.spark.api._
 import io.joinless.spark.batches.{PlayedQuery, PlayedStream}
 import org.apache.spark.SparkThrowable
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.read.PartitionReader
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.{DataFrame, Row}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -65,8 +68,7 @@ class ResultsOnDemandSpec extends AnyFunSuite with SharedSpark {
 
   for {
     (kind, sql) <- Seq("" -> plain, " with a residual" -> residual)
-    changes <- Seq(false, true)
-    cells <- if (changes) Seq(4, 1) else Seq(1, 3)
+    (changes, cells) <- if (sql == plain) Seq(false -> 1, true -> 4) else Seq(false -> 3, true -> 1)
   } test(s"oracle_ count and pages: $cells cells, ${if (changes) "changes" else "appended"}$kind") {
     val query = new Played(sql, changes, cells)
     def pages(df: DataFrame): Seq[Row] = {
@@ -125,47 +127,101 @@ class ResultsOnDemandSpec extends AnyFunSuite with SharedSpark {
     query.close()
   }
 
+  private def factoryOf(full: DataFrame, reading: Reading): ResultReaderFactory = {
+    val scan = full.queryExecution.optimizedPlan.collectFirst {
+      case relation: DataSourceV2ScanRelation => relation.scan.asInstanceOf[ResultScan]
+    }.get
+    scan.copy(reading = reading).createReaderFactory().asInstanceOf[ResultReaderFactory]
+  }
+
+  /** The readers of three cells. */
+  private def readers(full: DataFrame, reading: Reading): Seq[PartitionReader[InternalRow]] = {
+    val factory = factoryOf(full, reading)
+    (0 until 3).map(cell => factory.createReader(CellPartition(cell)))
+  }
+
+  private def read(reader: PartitionReader[InternalRow]): Seq[InternalRow] =
+    try Iterator.continually(reader).takeWhile(_.next()).map(_.get().copy()).toList
+    finally reader.close()
+
+  private def smallest(cells: Seq[PartitionReader[InternalRow]], size: Int): Seq[Row] =
+    cells.flatMap(read).sortBy(_.getDouble(4)).take(size).map(shown)
+
+  private def shown(row: InternalRow): Row = Row(row.getInt(0), row.getInt(1), row.getInt(2), row.getInt(3))
+
+  /** Whether rows come in proportion to their copies, in samples that have `mean` rows.
+    *
+    * @param spread the variance of a count, divided by its mean
+    */
+  private def checkLaw(copies: Map[Row, Int], samples: Seq[Seq[Row]], mean: Double, spread: Double): Unit = {
+    val counts = bag(samples.flatten)
+    assert(counts.keySet.subsetOf(copies.keySet))
+    val x = copies.map { case (row, c) =>
+      val expected = samples.size * mean * c / copies.values.sum
+      math.pow(counts.getOrElse(row, 0) - expected, 2) / (expected * spread)
+    }.sum
+    val _ = assert(Chances.chiSquare(x, copies.size - 1) > 1e-4, s"$x of ${copies.size} rows")
+  }
+
   for ((kind, sql) <- Seq("" -> plain, " with a residual" -> residual))
     test(s"law_ samples by a fraction and of a size, with replacement and without$kind") {
       val query = new Played(sql, changes = true, cells = 3, vertices = 5)
-      val copies = bag(rows(query.full))
-      val (n, distinct) = (copies.values.sum, copies.size)
-      val trials = 40
-
-      /** Whether rows come in proportion to their copies, in samples that have `mean` rows. */
-      def check(what: String, samples: Seq[Seq[Row]], mean: Double, spread: Double): Unit = {
-        val counts = bag(samples.flatten)
-        assert(counts.keySet.subsetOf(copies.keySet), what)
-        val x = copies.map { case (row, c) =>
-          val expected = trials * mean * c / n
-          math.pow(counts.getOrElse(row, 0) - expected, 2) / (expected * spread)
-        }.sum
-        val _ = assert(Chances.chiSquare(x, distinct - 1) > 1e-4, s"$what: $x of $distinct rows")
-      }
-      val size = n / 4
-      for (replacement <- Seq(false, true)) {
-        val name = s"replacement $replacement"
+      val full = query.full
+      val copies = bag(rows(full))
+      val n = copies.values.sum
+      val (trials, size) = (60, n / 4)
+      val seen = for (replacement <- Seq(false, true)) yield {
         val spread = if (replacement) 1.0 else 0.75
-        val drawn = (1 to trials).map(seed => rows(query.full.sampleOf(size, seed.toLong, replacement)))
+        val drawn = (1 to trials).map { seed =>
+          smallest(readers(full, Reading.Drawn(size, replacement, seed.toLong)), size)
+        }
         assert(drawn.forall(_.size == size))
-        check(s"of a size, $name", drawn, size.toDouble, spread)
+        checkLaw(copies, drawn, size.toDouble, spread)
         if (!replacement)
           assert(drawn.forall(sample => bag(sample).forall { case (row, c) => c <= copies(row) }))
-        val thinned = (1 to trials).map(seed => rows(query.full.sample(replacement, 0.25, seed.toLong)))
-        check(s"by a fraction, $name", thinned, n / 4.0, spread)
-        assert(math.abs(thinned.map(_.size).sum - trials * n / 4.0) < 4 * math.sqrt(trials * n * spread / 4.0))
-        // the same seed, the same rows: also when the query has ended
-        assert(rows(query.full.sampleOf(size, 1, replacement)) == drawn.head)
-        assert(rows(query.full.sample(replacement, 0.25, 1)) == thinned.head)
-        if (replacement) {
-          query.close()
-          assert(rows(query.full.sampleOf(size, 1, replacement)) == drawn.head)
-          assert(rows(query.recorded.sample(replacement, 0.25, 1)) == thinned.head)
+        val thinned = (1 to trials).map { seed =>
+          readers(full, Reading.Thinned(0.25, replacement, seed.toLong)).flatMap(read).map(shown)
         }
+        checkLaw(copies, thinned, n / 4.0, spread)
+        assert(math.abs(thinned.map(_.size).sum - trials * n / 4.0) < 4 * math.sqrt(trials * n * spread / 4.0))
+        // Spark merges the same
+        assert(rows(full.sampleOf(size, 1, replacement)) == drawn.head)
+        assert(rows(full.sample(replacement, 0.25, 1)) == thinned.head)
+        (replacement, drawn.head, thinned.head)
       }
-      assert(bag(rows(query.full.sampleOf(n + 5, 3))) == copies)
-      assert(bag(rows(query.full.sample(1.0))) == copies && rows(query.full.sample(0.0)).isEmpty)
-      assert(rows(query.full.sampleOf(3 * n, 3, replacement = true)).size == 3 * n)
+      assert(bag(rows(full.sampleOf(n + 5, 3))) == copies)
+      assert(bag(rows(full.sample(1.0))) == copies && rows(full.sample(0.0)).isEmpty)
+      assert(rows(full.sampleOf(3 * n, 3, replacement = true)).size == 3 * n)
+      // the same seed, the same rows: also when the query has ended
+      query.close()
+      for ((replacement, drawn, thinned) <- seen; again <- Seq(full, query.recorded)) {
+        assert(rows(again.sampleOf(size, 1, replacement)) == drawn)
+        assert(rows(again.sample(replacement, 0.25, 1)) == thinned)
+      }
+    }
+
+  for (replacement <- Seq(false, true))
+    test(s"law_ where nearly all is rejected, a walk goes on with what was drawn: replacement $replacement") {
+      val query = new Played(residual, changes = true, cells = 3, vertices = 4)
+      val full = query.full
+      val copies = bag(rows(full))
+      val (trials, size) = (150, 20)
+
+      /** A sample, of which cells draw different parts before they walk. */
+      def sample(seed: Int): Seq[Row] = {
+        val drawn = Reading.Drawn(size, replacement, seed.toLong)
+        val factory = factoryOf(full, drawn)
+        val cells = (0 until 3).map { cell =>
+          new SiftingReader(factory, cell, drawn, firstDraws = 8L * cell, mostDraws = 0L, chunk = 8L)
+        }
+        smallest(cells, size)
+      }
+      query.close()
+      val samples = (1 to trials).map(sample)
+      assert(samples.forall(_.size == size))
+      val n = copies.values.sum.toDouble
+      checkLaw(copies, samples, size.toDouble, if (replacement) 1.0 else (n - size) / (n - 1))
+      if (!replacement) assert(samples.forall(s => bag(s).forall { case (row, c) => c <= copies(row) }))
     }
 
   test("conditions that the scan does not take, computed columns, empty results") {
@@ -200,7 +256,7 @@ class ResultsOnDemandSpec extends AnyFunSuite with SharedSpark {
     query.close()
   }
 
-  test("numbers beyond 64 bits, and beyond 127") {
+  test("numbers beyond 64 bits, and beyond 127")(withConf("spark.joinless.maxRelations" -> "23") {
     def star(arms: Int) = {
       val list = (1 to arms).map(i => s"e r$i").mkString(", ")
       s"SELECT r1.dst AS x, r2.dst AS y FROM $list WHERE ${(2 to arms).map(i => s"r1.src = r$i.src").mkString(" AND ")}"
@@ -226,6 +282,59 @@ class ResultsOnDemandSpec extends AnyFunSuite with SharedSpark {
     assert(condition(tooMuch.exactCount) == "JOINLESS_COUNT_OVERFLOW.ROWS")
     assert(condition(tooMuch.count()) == "JOINLESS_COUNT_OVERFLOW.ROWS")
     assert(condition(rows(tooMuch.page(0, 3))) == "JOINLESS_COUNT_OVERFLOW.ROWS")
+  })
+
+  test("a running query's trees are read where they are: without its log") {
+    val query = new Played(plain, changes = true, cells = 3)
+    def read(df: DataFrame) =
+      (df.count(), df.exactCount, rows(df.offset(11).limit(5)), rows(df.sampleOf(9, 4)), rows(df.sample(0.2, 4)))
+    val full = query.full
+    val before = read(full)
+    val state = java.nio.file.Paths.get(query.checkpoint, "state")
+    java.nio.file.Files.move(state, state.resolveSibling("hidden"))
+    // nothing else says what the rows are
+    assert(condition(full.collect()).startsWith("JOINLESS_"))
+    val again = full.select("*") // knows no numbers of rows
+    assert(read(again) == before)
+    // under a condition, other rows join
+    assert(condition(full.where("src = 3").count()).startsWith("JOINLESS_"))
+    org.apache.commons.io.FileUtils.deleteDirectory(state.toFile) // attempts to open stores made folders
+    java.nio.file.Files.move(state.resolveSibling("hidden"), state)
+    query.advance()
+    assert(read(full) == before, "the batch that was asked for, from its log")
+    assert(read(query.full)._1 != before._1)
+    query.close()
+  }
+
+  test("a query goes on under readers, and they see what the batch of each has") {
+    val query = new Played(plain, changes = true, cells = 3)
+    val batches = 8
+    val done = new java.util.concurrent.atomic.AtomicBoolean
+    val pool = java.util.concurrent.Executors.newFixedThreadPool(2)
+    try {
+      val readers = (1 to 2).map { i =>
+        pool.submit { () =>
+          val seen = scala.collection.mutable.ArrayBuffer.empty[(DataFrame, Long, Seq[Row], Seq[Row])]
+          while (!done.get || seen.size < 2) {
+            val full = query.full
+            seen += ((full, full.count(), rows(full.offset(10 * i).limit(8)), rows(full.sampleOf(6, i.toLong))))
+          }
+          seen
+        }
+      }
+      val started = System.nanoTime
+      (1 to batches).foreach(_ => query.advance())
+      done.set(true)
+      assert(System.nanoTime - started < batches * 4e9)
+      // the same of each batch's log, when nobody changes anything any more
+      val seen = readers.flatMap(_.get)
+      query.close()
+      for ((full, count, page, sample) <- scala.util.Random.shuffle(seen).take(6)) {
+        val i = if (page.isEmpty) 1 else readers.indexWhere(_.get.exists(_._1 eq full)) + 1
+        assert(full.collect().length == count)
+        assert(rows(full.offset(10 * i).limit(8)) == page && rows(full.sampleOf(6, i.toLong)) == sample)
+      }
+    } finally { done.set(true); pool.shutdown() }
   }
 }
 

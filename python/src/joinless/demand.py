@@ -1,0 +1,122 @@
+"""Complete results that are too big to list: how many rows, one page, a sample.
+
+Spark's own `count()`, `limit`, `offset` and `sample` of a complete result are as fast, as far as
+their numbers go: `COUNT(*)` has 64 bits, OFFSET 31.
+"""
+
+from __future__ import annotations
+
+import os
+
+from pyspark.sql import DataFrame, SparkSession
+
+from joinless import _arguments, _jvm
+
+
+def count(result: DataFrame | str | os.PathLike[str]) -> int:
+    """Returns the exact number of rows of a complete result, however large.
+
+    The number follows from the state, by one number per cell: no row of the result is made. Where
+    the query has conditions other than equi-joins between relations, or the DataFrame is more than
+    columns and simple filters of results and their unions, the rows are counted.
+
+    >>> joinless.count(joinless.enumerate_full(pairs, query=query))
+    1
+
+    Args:
+        result: what `enumerate_full` or ``spark.read.format("joinless")`` returns, or the
+            ``checkpointLocation`` of a query.
+
+    Returns:
+        The number, of up to 127 bits.
+
+    Raises:
+        AnalysisException: ``JOINLESS_ON_DEMAND.STREAM`` if the DataFrame is a stream; the errors of
+            `enumerate_full` for a checkpoint.
+        SparkRuntimeException: ``JOINLESS_COUNT_OVERFLOW.ROWS`` if the number has more bits.
+        TypeError, ValueError: an argument of another type or value.
+        ExtensionNotInstalledError: the session runs without Joinless.
+        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use ``count()``
+            there.
+    """
+    if isinstance(result, (str, os.PathLike)):
+        result = _of_checkpoint("joinless.count", result)
+    return _jvm.count(result)
+
+
+def page(result: DataFrame, offset: int, size: int) -> DataFrame:
+    """Returns some rows of a complete result: those from number `offset` on.
+
+    The order is the same for every reader of a batch, whether the query runs or has ended. So pages
+    neither overlap nor leave rows out. It is no order by a column. A page costs its own rows and
+    the load of the state, wherever it is; but in a result with conditions other than equi-joins
+    between relations, all rows before it are looked at.
+
+    Up to 2,147,483,647 ``result.offset(offset).limit(size)`` gives the same rows.
+
+    >>> joinless.page(joinless.enumerate_full(pairs, query=query), offset=0, size=20).collect()
+    [Row(src=1, dst=3)]
+
+    Args:
+        result: what `enumerate_full` or ``spark.read.format("joinless")`` returns, with filters and
+            columns.
+        offset: the number of the first row, from 0 on.
+        size: the most rows.
+
+    Returns:
+        A batch DataFrame.
+
+    Raises:
+        AnalysisException: ``JOINLESS_ON_DEMAND`` if the DataFrame is no complete result, or the
+            size is too large.
+        TypeError, ValueError: an argument of another type or value.
+        ExtensionNotInstalledError: the session runs without Joinless.
+        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use ``offset``
+            and ``limit`` there.
+    """
+    _arguments.number("joinless.page", "offset", offset, optional=False)
+    _arguments.number("joinless.page", "size", size, optional=False)
+    return _jvm.page(result, offset, size)
+
+
+def sample(result: DataFrame, size: int, seed: int | None = None, replacement: bool = False) -> DataFrame:
+    """Returns a uniform sample of a complete result, of exactly `size` rows.
+
+    Each set of `size` rows has the same chance. It costs the sampled rows and the load of the
+    state. If conditions other than equi-joins between relations reject most combinations, results
+    are enumerated instead. A row that the result has several times counts as several rows.
+
+    >>> joinless.sample(joinless.enumerate_full(pairs, query=query), size=1000, seed=7).collect()
+    [Row(src=1, dst=3)]
+
+    Args:
+        result: what `enumerate_full` or ``spark.read.format("joinless")`` returns, with filters and
+            columns.
+        size: the number of rows, up to 10,000,000. A result with fewer rows is returned whole.
+        seed: with the same number, each read of a batch gives the same rows; by default another
+            one each time.
+        replacement: whether a row may be drawn several times. Then `size` rows are drawn, unless
+            the result is empty.
+
+    Returns:
+        A batch DataFrame, in a random order.
+
+    Raises:
+        AnalysisException: ``JOINLESS_ON_DEMAND`` if the DataFrame is a stream or no complete
+            result, or `size` is out of range.
+        TypeError, ValueError: an argument of another type or value.
+        ExtensionNotInstalledError: the session runs without Joinless.
+        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use ``sample``
+            there.
+    """
+    _arguments.number("joinless.sample", "size", size, optional=False)
+    _arguments.flag("joinless.sample", "replacement", replacement)
+    return _jvm.sample(result, size, _arguments.seed("joinless.sample", "seed", seed), replacement)
+
+
+def _of_checkpoint(function: str, checkpoint: str | os.PathLike[str]) -> DataFrame:
+    folder = _arguments.as_path(function, "result", checkpoint)
+    session = SparkSession.getActiveSession()
+    if session is None:
+        raise ValueError(f"{function} takes a checkpoint only where a session is active; give a DataFrame")
+    return session.read.format("joinless").load(folder)
