@@ -35,7 +35,7 @@ abstract private[source] class OneCellReader(scan: ResultReaderFactory, cell: In
 final private class NumberReader(scan: ResultReaderFactory, cell: Int, columns: Int) extends OneCellReader(scan, cell) {
 
   override protected def open(): Iterator[InternalRow] = {
-    val number = positions.total
+    val number = scan.lookedUp(cell).getOrElse(positions.total)
     if (number > Long.MaxValue / scan.spec.cells) throw JoinlessErrors.countBeyond64Bits(cell, number, scan.spec.cells)
     Iterator.single(new GenericInternalRow(Array.fill[Any](columns)(number.toLong)))
   }

@@ -19,7 +19,8 @@ import org.apache.spark.sql.types.DoubleType
 /** The data that tasks need to read a complete result; all expressions by position, `values` and
   * `filters` over `spec.output`.
   *
-  * @param running the run of a query whose trees may be read
+  * @param running the run of a query whose trees may be read by positions
+  * @param lookedUpIn the run of a query in whose trees rows may be looked up by `taken`
   */
 final private case class ResultReaderFactory(
     spec: BlockSpec,
@@ -30,6 +31,7 @@ final private case class ResultReaderFactory(
     reading: Reading,
     stores: CommittedStores,
     running: Option[UUID],
+    lookedUpIn: Option[UUID],
     cacheMaxBytes: Long
 ) extends PartitionReaderFactory {
   import Reading._
@@ -39,6 +41,7 @@ final private case class ResultReaderFactory(
 
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
     (reading, partition) match {
+      case (Whole, CellPartition(cell, _)) if lookedUpIn.isDefined => new LookupReader(this, cell)
       case (Whole, CellPartition(cell, _)) => new ResultReader(this, cell)
       case (Numbers(columns), CellPartition(cell, _)) => new NumberReader(this, cell, columns)
       case (thinned: Thinned, CellPartition(cell, _)) => new ThinnedReader(this, cell, thinned)
@@ -49,11 +52,14 @@ final private case class ResultReaderFactory(
     }
 
   /** The number of rows of a cell, where none are rejected. */
-  def number(cell: Int): BigInt = {
+  def number(cell: Int): BigInt = lookedUp(cell).getOrElse {
     val positions = new CellPositions(this, cell)
     try positions.total
     finally positions.close()
   }
+
+  /** The same, from the tree of a running query in which they can be looked up. */
+  def lookedUp(cell: Int): Option[BigInt] = lookedUpIn.flatMap(_ => new TreeLookup(this, cell).number)
 
   def tree(cell: Int): CellTree = new CellTree(spec, stores, cell, cacheMaxBytes, running)
 
