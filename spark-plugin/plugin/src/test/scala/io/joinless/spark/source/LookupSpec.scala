@@ -3,6 +3,7 @@ package io.joinless.spark.source
 import io.joinless.spark.SharedSpark
 import io.joinless.spark.api._
 import io.joinless.spark.batches.{PlayedQuery, PlayedStream}
+import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.{DataFrame, Row}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -101,6 +102,54 @@ class LookupSpec extends AnyFunSuite with SharedSpark {
       assert(again == (before -> number) && number > 5)
       () => ()
     }
+  }
+
+  private def refused(body: => Any): String =
+    intercept[SparkThrowable](body).getCondition.stripPrefix("JOINLESS_LOOKUP.")
+
+  test("oracle_ rows by a key, by many keys, and how often a row is there") {
+    asked(plain, changes = true, cells = 4) { full =>
+      val all = full.collect()
+      def those(p: Row => Boolean) = bag(all.filter(p))
+      val via = all.head.getAs[Int]("via")
+      assert(bag(full.lookup(Map("via" -> via)).collect()) == those(_.getAs[Int]("via") == via))
+      assert(bag(full.lookup(Map("VIA" -> via.toDouble)).collect()) == those(_.getAs[Int]("via") == via))
+      assert(bag(full.lookup(Map[String, Any]("src" -> null, "via" -> via.toLong)).collect()) ==
+        those(r => r.isNullAt(0) && r.getAs[Int]("via") == via))
+      assert(bag(full.lookup(Map("day" -> "2024-01-02")).collect()) ==
+        those(_.getAs[Any]("day").toString == "2024-01-02"))
+      val pairs = all.map(r => (Option(r.get(0)).map(_.toString.toInt), r.getAs[Int]("dst"))).distinct.take(5).toSeq
+      def isPair(r: Row) = pairs.contains((Option(r.get(0)).map(_.toString.toInt), r.getAs[Int]("dst")))
+      val keys = spark.createDataFrame(pairs).toDF("src", "dst")
+      assert(bag(full.lookup(keys).collect()) == those(isPair))
+      assert(full.lookup(keys).count() == all.count(isPair))
+      assert(full.lookup(keys.where("dst > 99")).count() == 0)
+      val many = spark.range(-2000, 3).selectExpr("id AS via")
+      assert(bag(full.lookup(many).collect()) == those(_.getAs[Int]("via") <= 2))
+      for ((row, n) <- bag(all).take(3)) {
+        val values = row.schema.fieldNames.zip(row.toSeq).toMap
+        assert(full.weightOf(values) == n)
+        val _ = assert(full.weightOf(values + ("last" -> 99)) == 0)
+      }
+    }
+  }
+
+  test("look-ups that are refused") {
+    asked(plain, changes = false, cells = 1) { full =>
+      assert(refused(full.lookup(Map.empty[String, Any])) == "NO_COLUMN")
+      val unknown = intercept[SparkThrowable](full.lookup(Map("viaa" -> 1)))
+      assert(unknown.asInstanceOf[Exception].getMessage.contains("Did you mean via?"))
+      for (value <- Seq[Any]("x", 7.5, 1L << 40, true, java.sql.Date.valueOf("2024-01-01")))
+        assert(refused(full.lookup(Map("via" -> value))) == "VALUE", value)
+      assert(refused(full.lookup(Map("money" -> 0.001))) == "VALUE")
+      assert(refused(full.lookup(spark.range(3).selectExpr("id / 2 AS via"))) == "VALUE")
+      assert(refused(full.lookup(spark.range(3).toDF("x"))) == "UNKNOWN_COLUMN")
+      assert(refused(full.weightOf(Map("via" -> 1))) == "ROW")
+      assert(refused(full.selectExpr("src AS x", "via AS x").lookup(Map("x" -> 1))) == "AMBIGUOUS_COLUMN")
+      val _ = assert(refused(spark.range(3).toDF("x").lookup(Map("x" -> 1))) == "NO_RESULT")
+    }
+    val stream = PlayedStream.of[Node](spark)(org.apache.spark.sql.Encoders.product[Node]).toDF
+    assert(refused(stream.lookup(Map("src" -> 1))) == "STREAM")
   }
 
   test("plan_ only cells that can hold the values are asked") {
