@@ -71,7 +71,7 @@ def in_a_folder(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyP
     spark.sql("DROP DATABASE page CASCADE")
 
 
-@pytest.mark.parametrize("page", ["changes.md", "time.md"])
+@pytest.mark.parametrize("page", ["changes.md", "time.md", "too-big-to-list.md"])
 def test_the_programs_of_a_page_run_and_print_what_the_page_shows(
     page: str, in_a_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -116,6 +116,9 @@ def test_the_examples_of_docstrings_run(spark: SparkSession, tmp_path: Path) -> 
         joinless.rows,
         joinless.enumerate_deltas,
         joinless.enumerate_full,
+        joinless.count,
+        joinless.page,
+        joinless.sample,
         joinless.explain,
         joinless.apply_changes,
         joinless.materialize,

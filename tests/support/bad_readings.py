@@ -109,4 +109,21 @@ READINGS = [
             w.session.sql(PATH.replace("b.dst = c.src", "b.src = c.src")), checkpoint=str(w.good)
         ).collect(),
     ),
+    *[
+        reading(f"on demand: {name}", f"JOINLESS_ON_DEMAND.{condition}", "0A000", message, act)
+        for name, condition, message, act in (
+            ("a count of a stream", "STREAM", "enumerate_full", lambda w: joinless.count(w.session.sql(PATH))),
+            ("a sample of a stream", "STREAM", "is a stream", lambda w: joinless.sample(w.session.sql(PATH), 5)),
+            (
+                "a sample of a table",
+                "NO_RESULT",
+                "df.sample",
+                lambda w: joinless.sample(w.session.range(5), 5),
+            ),
+            ("a page of groups", "NO_RESULT", "GROUP BY", lambda w: joinless.page(w.full().distinct(), 0, 5)),
+            ("a sample of nothing", "SAMPLE_SIZE", "size 0", lambda w: joinless.sample(w.full(), 0)),
+            ("a huge sample", "SAMPLE_SIZE", "to 10000000", lambda w: joinless.sample(w.full(), 10**8)),
+            ("a huge page", "PAGE_SIZE", "2147483647", lambda w: joinless.page(w.full(), 0, 2**31)),
+        )
+    ],
 ]

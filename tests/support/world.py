@@ -132,6 +132,10 @@ class World:
             reader = reader.option(name, str(value))
         return reader.load().collect()
 
+    def full(self) -> DataFrame:
+        """The complete result in the good checkpoint."""
+        return joinless.enumerate_full(self.session.sql(PATH), checkpoint=self.good)
+
     def empty(self, name: str) -> Path:
         """A folder with nothing in it."""
         (self.folder / name).mkdir(exist_ok=True)

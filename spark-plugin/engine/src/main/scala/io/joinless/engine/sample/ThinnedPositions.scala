@@ -11,11 +11,10 @@ import io.joinless.engine.positions.{ChosenPositions, PositionList}
   * Positions that are not chosen are jumped over, so the cost is that of the chosen ones. The same
   * seed chooses the same positions, on every machine.
   *
-  * A jump is a geometric number G: the failures before a success of chance p. It may exceed the
-  * integers that a double can tell apart, so it is drawn in two parts. For B = 2^k^ near 1/p,
-  * G = q·B + r, where q and r are independent. q is geometric with the chance of a success among B,
-  * and small. r has the law (1−p)^r^ on 0 … B−1: a uniform one is accepted with that chance, which is
-  * about 1/e or more.
+  * A jump is a geometric number G: the failures before a success of chance p. It may have more bits
+  * than a double, so it is drawn in two parts. For B = 2^k^ near 1/p, G = q·B + r, where q and r
+  * are independent. q is geometric with the chance of a success among B, and small. r has the law
+  * (1−p)^r^ on 0 … B−1: a uniform one is accepted with that chance, which is about 1/e or more.
   *
   * @param fraction the chance of a position, from 0 to 1; with replacement the mean number of its
   *   copies, from 0 on

@@ -1,5 +1,7 @@
 package io.joinless.spark.api
 
+import scala.jdk.CollectionConverters._
+
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.compile.{DeltaCompilation, DeltaCompiler}
 import io.joinless.spark.conf.{Built, JoinlessConf}
@@ -111,7 +113,7 @@ object PythonApi {
     *
     * @param offset a decimal number
     */
-  def page(df: Dataset[_], offset: String, size: Int): DataFrame =
+  def page(df: Dataset[_], offset: String, size: Long): DataFrame =
     ResultsOnDemand.page(df.toDF(), BigInt(offset), size)
 
   /** Of a complete result, a uniform sample of `size` rows. */
@@ -119,15 +121,15 @@ object PythonApi {
     ResultsOnDemand.sample(df.toDF(), size, seed, replacement)
 
   /** Of a complete result, the rows with these values in these columns. */
-  def lookup(df: Dataset[_], columns: Array[String], values: Array[Column]): DataFrame =
-    Lookups(df.toDF(), columns.toSeq, values.toSeq)
+  def lookup(df: Dataset[_], columns: java.util.List[String], values: java.util.List[Column]): DataFrame =
+    Lookups(df.toDF(), columns.asScala.toSeq, values.asScala.toSeq)
 
   /** The same for the values of each row of `keys`. */
   def lookup(df: Dataset[_], keys: Dataset[_]): DataFrame = Lookups(df.toDF(), keys.toDF())
 
   /** How often a row is in a complete result, as a decimal number. */
-  def weightOf(df: Dataset[_], columns: Array[String], values: Array[Column]): String =
-    Lookups.weight(df.toDF(), columns.toSeq, values.toSeq).toString
+  def weightOf(df: Dataset[_], columns: java.util.List[String], values: java.util.List[Column]): String =
+    Lookups.weight(df.toDF(), columns.asScala.toSeq, values.asScala.toSeq).toString
 
   /** The active query of that name or id, of any session. */
   def query(nameOrId: String): StreamingQuery = Plans.active.filter(q => q.name == nameOrId) match {

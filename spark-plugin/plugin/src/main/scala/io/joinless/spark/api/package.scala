@@ -85,7 +85,7 @@ package object api {
     /** Of a complete result, the rows from number `offset` on, at most `size` of them. The order is
       * the same for every reader of a batch.
       */
-    def page(offset: BigInt, size: Int): DataFrame = ResultsOnDemand.page(df, offset, size)
+    def page(offset: BigInt, size: Int): DataFrame = ResultsOnDemand.page(df, offset, size.toLong)
 
     /** Of a complete result, a uniform sample of `size` rows; all, if it has no more. With
       * `replacement` rows may come several times.

@@ -18,11 +18,11 @@ final private[source] case class Chosen(positions: ChosenPositions, atMost: BigI
 
 /** The rows of one cell by their positions.
   *
-  * Few rows are read from the tree of a running query, if there is one, and copied: the query's tree
-  * is free again before the first row is returned. Else the tree is rebuilt from the log, and rows
-  * are found chunk by chunk.
+  * Few rows are read from the tree of a running query, if there is one, and copied: the query's
+  * tree is free again before the first row is returned. Else the tree is rebuilt from the log, and
+  * rows are found chunk by chunk.
   */
-final private[source] class CellPositions(scan: ResultReaderFactory, cell: Int) extends AutoCloseable {
+final private[source] class CellPositions(scan: ResultCells, cell: Int) extends AutoCloseable {
   import CellPositions._
 
   private[this] val tree = scan.tree(cell)
@@ -87,7 +87,7 @@ private[source] object CellPositions {
   final val FewRows = 1 << 16
 
   /** The rows of located results. */
-  final class RowsAt(scan: ResultReaderFactory, tree: ViewTree, cell: Int) {
+  final class RowsAt(scan: ResultCells, tree: ViewTree, cell: Int) {
     private[this] val arenaOf = scan.arenas(tree)
     private[this] val output = new OutputRow(scan.spec, arenaOf)
     private[this] val shown = scan.shown(cell)

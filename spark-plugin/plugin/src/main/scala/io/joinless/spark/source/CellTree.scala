@@ -40,16 +40,20 @@ final private[source] class CellTree(
   )
   private[this] var treeBytes = 0L
 
-  /** Reads the tree of the running query, if this executor has it, at exactly the batch that is read.
-    * The query's next batch waits meanwhile, but not for long: then it builds a tree anew. So `read`
-    * must do little, and a tree whose rows take long to count is left alone.
+  /** Reads the tree of the running query, if this executor has it, at exactly the batch that is
+    * read. The query's next batch waits meanwhile, but not for long: then it builds a tree anew. So
+    * `read` must do little, and a tree whose rows take long to count is left alone.
     */
   def ofRunning[A](read: ViewTree => A): Option[A] = for {
     run <- running
     version = StateVersion(run, stores.batch + 1, stores.cells.checkpointId(cell))
     idle <- ViewTreeCache.executor.read(CellId(stores.cells.location, stores.cells.operator, cell), version)
     done <-
-      try Option.when(idle.state.rows <= CellTree.MostRowsOfRunning)(read(idle.state.tree))
+      try
+        idle.state.views match { // sums have no results
+          case tree: ViewTree if tree.rows <= CellTree.MostRowsOfRunning => Some(read(tree))
+          case _ => None
+        }
       finally idle.close()
   } yield done
 
@@ -92,8 +96,8 @@ final private[source] class CellTree(
 
 private object CellTree {
 
-  /** A tree with more rows is not read while its query runs: to count its results takes longer than a
-    * batch should wait.
+  /** A tree with more rows is not read while its query runs: to count its results takes longer than
+    * a batch should wait.
     */
   final val MostRowsOfRunning = 1L << 22
 }

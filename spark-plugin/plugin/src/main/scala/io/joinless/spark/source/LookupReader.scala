@@ -6,7 +6,7 @@ import org.apache.spark.sql.connector.read.PartitionReader
 /** The rows of one cell that have given values: from the tree of a running query, or else from one
   * that is rebuilt of the rows that have them ([[ResultReader]]).
   */
-final private class LookupReader(scan: ResultReaderFactory, cell: Int) extends LazyReader {
+final private class LookupReader(scan: ResultCells, cell: Int) extends LazyReader {
   private[this] var rebuilt: PartitionReader[InternalRow] = _
 
   override protected def open(): Iterator[InternalRow] = new TreeLookup(scan, cell).rows.fold {

@@ -5,44 +5,19 @@ import io.joinless.engine.sample.{KeyedPositions, ThinnedPositions}
 import io.joinless.spark.errors.JoinlessErrors
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
-import org.apache.spark.sql.connector.read.PartitionReader
-
-/** The rows that an iterator returns, which is made when the first one is read. */
-abstract private[source] class LazyReader extends PartitionReader[InternalRow] {
-  private[this] var current: InternalRow = _
-
-  protected lazy val rows: Iterator[InternalRow] = open()
-
-  protected def open(): Iterator[InternalRow]
-
-  final override def next(): Boolean = {
-    val more = rows.hasNext
-    current = if (more) rows.next() else null
-    more
-  }
-
-  final override def get(): InternalRow = current
-}
-
-/** Rows of one cell by their positions. */
-abstract private[source] class OneCellReader(scan: ResultReaderFactory, cell: Int) extends LazyReader {
-  final protected val positions = new CellPositions(scan, cell)
-
-  final override def close(): Unit = positions.close()
-}
 
 /** The number of rows of one cell. A sum of such numbers over all cells fits 64 bits. */
-final private class NumberReader(scan: ResultReaderFactory, cell: Int, columns: Int) extends OneCellReader(scan, cell) {
+final private class NumberReader(scan: ResultCells, cell: Int, columns: Int) extends OneCellReader(scan, cell) {
 
   override protected def open(): Iterator[InternalRow] = {
-    val number = scan.lookedUp(cell).getOrElse(positions.total)
+    val number = new TreeLookup(scan, cell).number.getOrElse(positions.total)
     if (number > Long.MaxValue / scan.spec.cells) throw JoinlessErrors.countBeyond64Bits(cell, number, scan.spec.cells)
     Iterator.single(new GenericInternalRow(Array.fill[Any](columns)(number.toLong)))
   }
 }
 
 /** Rows of one cell, each with the same chance. */
-final private class ThinnedReader(scan: ResultReaderFactory, cell: Int, thinned: Reading.Thinned)
+final private class ThinnedReader(scan: ResultCells, cell: Int, thinned: Reading.Thinned)
     extends OneCellReader(scan, cell) {
   import thinned._
 
@@ -53,7 +28,7 @@ final private class ThinnedReader(scan: ResultReaderFactory, cell: Int, thinned:
 }
 
 /** Candidates of one cell for a sample, where none are rejected. */
-final private class DrawnReader(scan: ResultReaderFactory, cell: Int, drawn: Reading.Drawn)
+final private class DrawnReader(scan: ResultCells, cell: Int, drawn: Reading.Drawn)
     extends OneCellReader(scan, cell) {
   import drawn._
 
@@ -67,7 +42,7 @@ final private class DrawnReader(scan: ResultReaderFactory, cell: Int, drawn: Rea
 /** The rows of some cells in the order of the result, from one number to another. A cell is loaded
   * when those before it are read.
   */
-final private class PageReader(scan: ResultReaderFactory, page: PagePartition) extends LazyReader {
+final private class PageReader(scan: ResultCells, page: PagePartition) extends LazyReader {
   private[this] var skip = page.skip
   private[this] var left = page.size.getOrElse(PageReader.All)
   private[this] var loaded: Option[CellPositions] = None

@@ -27,7 +27,7 @@ object RecordedResult {
           val relation = spec.relations(c.relation)
           s"${relation.name}.${spec.inputs(relation.input).columns(c.ordinal).name}"
         }
-        ResultTable(snapshot, spec, Nil, distinct(names), plain(spec), Nil)
+        ResultTable(CompleteResult(snapshot, spec, Nil, distinct(names), plain(spec), Nil))
       case None =>
         val conditions = spec.residuals.map(_.sql).mkString(", ")
         throw JoinlessErrors.resultNotRecorded(
@@ -56,9 +56,9 @@ object RecordedResult {
     }
     require(output.size == planned.output.size, "one attribute per column of the block")
     val spec = SpecComparison.continued(snapshot.spec, planned)
-    val table =
-      ResultTable(snapshot, spec, residuals, distinct(output.map(_.name).toIndexedSeq), plain(spec), Nil, conditions)
-    WholeTable.relation(table, output)
+    val names = distinct(output.map(_.name).toIndexedSeq)
+    val result = CompleteResult(snapshot, spec, residuals, names, plain(spec), Nil, conditions)
+    WholeTable.relation(ResultTable(result), output)
   }
 
   /** The columns of results themselves. */
@@ -88,7 +88,8 @@ object RecordedResult {
       }
       val values = read(result.values, spec.output, i => s"the column ${result.columns(i).name}")
       val filters = read(result.filters, spec.output, _ => "a condition that Joinless leaves to Spark")
-      ResultTable(snapshot, spec, residuals, distinct(result.columns.map(_.name)), values.toIndexedSeq, filters)
+      val names = distinct(result.columns.map(_.name))
+      ResultTable(CompleteResult(snapshot, spec, residuals, names, values.toIndexedSeq, filters))
     }
 
     /** Parses texts over these columns; `name` says what the i-th text is, for the error. */

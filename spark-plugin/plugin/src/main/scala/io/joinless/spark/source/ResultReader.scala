@@ -13,7 +13,7 @@ import org.apache.spark.sql.connector.read.PartitionReader
   * constant delay between rows but for those that `residuals` and `filters` reject. The same row
   * object is returned every time.
   */
-final private class ResultReader(scan: ResultReaderFactory, cell: Int) extends PartitionReader[InternalRow] {
+final private class ResultReader(scan: ResultCells, cell: Int) extends PartitionReader[InternalRow] {
   private[this] val tree = scan.tree(cell)
   private[this] var results: Results = _
   private[this] var current: InternalRow = _

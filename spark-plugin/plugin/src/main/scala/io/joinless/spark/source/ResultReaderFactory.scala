@@ -1,112 +1,28 @@
 package io.joinless.spark.source
 
-import java.util.UUID
-
-import io.joinless.engine.algebra.CountOverflow
-import io.joinless.engine.enumerate.Residual
-import io.joinless.engine.tuples.TupleArena
-import io.joinless.engine.view.ViewTree
-import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.exec.rows.ResidualPredicates
-import io.joinless.spark.spec.BlockSpec
-import io.joinless.spark.state.CommittedStores
-import io.joinless.spark.state.log.ChangeLogReader
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
-import org.apache.spark.sql.types.DoubleType
 
-/** The data that tasks need to read a complete result; all expressions by position, `values` and
-  * `filters` over `spec.output`.
-  *
-  * @param running the run of a query whose trees may be read by positions
-  * @param lookedUpIn the run of a query in whose trees rows may be looked up by `taken`
-  */
-final private case class ResultReaderFactory(
-    spec: BlockSpec,
-    residuals: Seq[Expression],
-    values: Seq[Expression],
-    filters: Seq[Expression],
-    taken: Seq[RelationFilter],
-    reading: Reading,
-    stores: CommittedStores,
-    running: Option[UUID],
-    lookedUpIn: Option[UUID],
-    cacheMaxBytes: Long
-) extends PartitionReaderFactory {
+/** The reader of a partition: what is read decides. */
+final private case class ResultReaderFactory(cells: ResultCells, reading: Reading) extends PartitionReaderFactory {
   import Reading._
-
-  /** Whether some combinations of rows that join are no rows of the result. */
-  def rejects: Boolean = residuals.nonEmpty || filters.nonEmpty
 
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
     (reading, partition) match {
-      case (Whole, CellPartition(cell, _)) if lookedUpIn.isDefined => new LookupReader(this, cell)
-      case (Whole, CellPartition(cell, _)) => new ResultReader(this, cell)
-      case (Numbers(columns), CellPartition(cell, _)) => new NumberReader(this, cell, columns)
-      case (thinned: Thinned, CellPartition(cell, _)) => new ThinnedReader(this, cell, thinned)
-      case (drawn: Drawn, CellPartition(cell, _)) if rejects => new SiftingReader(this, cell, drawn)
-      case (drawn: Drawn, CellPartition(cell, _)) => new DrawnReader(this, cell, drawn)
-      case (_: Page, page: PagePartition) => new PageReader(this, page)
+      case (Whole, CellPartition(cell, _)) if cells.lookedUpIn.isDefined => new LookupReader(cells, cell)
+      case (Whole, CellPartition(cell, _)) => new ResultReader(cells, cell)
+      case (Numbers(columns), CellPartition(cell, _)) => new NumberReader(cells, cell, columns)
+      case (thinned: Thinned, CellPartition(cell, _)) => new ThinnedReader(cells, cell, thinned)
+      case (drawn: Drawn, CellPartition(cell, _)) if cells.rejects => new SiftingReader(cells, cell, drawn)
+      case (drawn: Drawn, CellPartition(cell, _)) => new DrawnReader(cells, cell, drawn)
+      case (_: Page, page: PagePartition) => new PageReader(cells, page)
       case other => throw new IllegalArgumentException(s"no such reading: $other")
     }
 
   /** The number of rows of a cell, where none are rejected. */
-  def number(cell: Int): BigInt = lookedUp(cell).getOrElse {
-    val positions = new CellPositions(this, cell)
+  def number(cell: Int): BigInt = new TreeLookup(cells, cell).number.getOrElse {
+    val positions = new CellPositions(cells, cell)
     try positions.total
     finally positions.close()
   }
-
-  /** The same, from the tree of a running query in which they can be looked up. */
-  def lookedUp(cell: Int): Option[BigInt] = lookedUpIn.flatMap(_ => new TreeLookup(this, cell).number)
-
-  def tree(cell: Int): CellTree = new CellTree(spec, stores, cell, cacheMaxBytes, running)
-
-  /** The stored rows that are read. */
-  def kept: ChangeLogReader.Keep =
-    if (taken.isEmpty) ChangeLogReader.All else new PushedFilters(spec, taken)
-
-  /** The arena of each relation. */
-  def arenas(tree: ViewTree): Int => TupleArena = {
-    val all = spec.inputs.indices.map(tree.arena).toArray
-    r => all(spec.relations(r).input)
-  }
-
-  def residualsOver(arenaOf: Int => TupleArena): IndexedSeq[Residual] =
-    ResidualPredicates.compile(spec, residuals, arenaOf)
-
-  /** A row over `spec.output` as the row that is read; null if a filter rejects it. It may be the
-    * same object each time.
-    */
-  def shown(cell: Int): InternalRow => InternalRow = {
-    val filter = filters.reduceOption(And(_, _)).map { condition =>
-      val predicate = Predicate.create(condition)
-      predicate.initialize(cell)
-      predicate
-    }
-    val project = Option.unless(isPlain)(UnsafeProjection.create(values))
-    row => if (filter.forall(_.eval(row))) project.fold(row)(_(row)) else null
-  }
-
-  private def isPlain: Boolean = values.size == spec.output.size && values.zipWithIndex.forall {
-    case (BoundReference(at, _, _), i) => at == i
-    case _ => false
-  }
-
-  /** A row that is read, with its key as last column. The same object each time. */
-  def keyed: (InternalRow, Double) => InternalRow = {
-    val columns = values.map(_.dataType) :+ DoubleType
-    val project = UnsafeProjection.create(columns.toArray)
-    val (joined, key) = (new JoinedRow, new GenericInternalRow(1))
-    (row, k) => {
-      key.setDouble(0, k)
-      project(joined(row, key))
-    }
-  }
-
-  /** What the engine computes; numbers that are too large are an error that says so. */
-  def counted[A](cell: Int)(body: => A): A =
-    try body
-    catch { case _: CountOverflow => throw JoinlessErrors.countBeyond127Bits(cell) }
 }

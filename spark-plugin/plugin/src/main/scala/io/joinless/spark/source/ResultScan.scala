@@ -15,19 +15,19 @@ import org.apache.spark.sql.types.{DoubleType, LongType, StructField, StructType
   * Usually a Spark partition reads a cell. A page at the start of the result is read by one
   * partition, which loads a cell only if those before it have too few rows. For other pages the
   * numbers of rows per cell are computed first, by a small Spark job; then only cells with rows of
-  * the page are loaded. If combinations are rejected, numbers are not known, and one partition walks
-  * to the page.
+  * the page are loaded. If combinations are rejected, numbers are not known, and one partition
+  * walks to the page.
   *
   * @param taken conditions on the rows of single relations
   */
 final case class ResultScan(
-    table: ResultTable,
+    result: CompleteResult,
     columns: Seq[Int],
     taken: Seq[RelationFilter],
     reading: Reading = Reading.Whole
 ) extends Scan with Batch {
   import Reading._
-  import table.{names, snapshot, spec, values}
+  import result.{names, snapshot, spec, values}
 
   override def readSchema(): StructType = reading match {
     case Numbers(count) =>
@@ -70,7 +70,7 @@ final case class ResultScan(
   private def pages(from: BigInt, until: Option[BigInt]): Seq[InputPartition] = {
     val size = until.map(end => (end - from).max(0))
     if (size.contains(BigInt(0))) Nil
-    else if (table.rejects || (from == 0 && size.exists(_ <= ResultScan.FewRows)))
+    else if (result.rejects || (from == 0 && size.exists(_ <= ResultScan.FewRows)))
       Seq(PagePartition(asked, from, size, executors(asked.head)))
     else {
       val ends = rowsOfCells.scanLeft(BigInt(0))(_ + _)
@@ -83,9 +83,9 @@ final case class ResultScan(
     }
   }
 
-  /** How many rows there are, exactly; None if only a walk can tell. */
+  /** How many rows there are, exactly; None if that needs a walk. */
   private[source] def number: Option[BigInt] = reading match {
-    case _ if table.rejects => None
+    case _ if result.rejects => None
     case Whole => Some(rowsOfCells.sum)
     case Page(from, until) =>
       val all = rowsOfCells.sum
@@ -94,7 +94,7 @@ final case class ResultScan(
   }
 
   /** By cell, how many rows it has. */
-  private def rowsOfCells: IndexedSeq[BigInt] = table.numbers(taken) {
+  private def rowsOfCells: IndexedSeq[BigInt] = result.numbers(taken) {
     val readers = copy(reading = Numbers(1)).readers
     val context = SparkSession.active.sparkContext
     val cells = context.makeRDD(asked.map(cell => cell -> executors(cell)))
@@ -132,22 +132,22 @@ final case class ResultScan(
     */
   private def readers: ResultReaderFactory = {
     val wanted = columns.map(values)
-    val needed = (wanted ++ table.filters).flatMap(_.collect { case BoundReference(i, _, _) => i }).distinct.sorted
+    val needed = (wanted ++ result.filters).flatMap(_.collect { case BoundReference(i, _, _) => i }).distinct.sorted
     def rebound(e: Expression) = e.transform { case BoundReference(i, dataType, _) =>
       BoundReference(needed.indexOf(i), dataType, nullable = true)
     }
-    ResultReaderFactory(
+    val cells = ResultCells(
       spec.shaped(_.copy(output = needed.map(spec.output).toIndexedSeq).having(ResultSpec, None)),
-      table.residuals,
+      result.residuals,
       wanted.map(rebound),
-      table.filters.map(rebound),
+      result.filters.map(rebound),
       taken,
-      reading,
       snapshot.stores,
       running.filter(_ => taken.isEmpty),
       running.filter(_ => isLookup),
       JoinlessConf.active.cacheMaxBytes
     )
+    ResultReaderFactory(cells, reading)
   }
 }
 

@@ -9,30 +9,30 @@ import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.joinless.CatalystPushDown
 import org.apache.spark.sql.types.StructType
 
-/** Chooses what is read of a [[ResultTable]]. Spark offers, in this order:
+/** Chooses what is read of a [[CompleteResult]]. Spark offers, in this order:
   * {{{
-  * TABLESAMPLE       positions are thinned                          not SYSTEM, not a part of a split
+  * TABLESAMPLE       positions are thinned                          not SYSTEM, no split
   * conditions        on single relations: checked while the view    not after a sample
   *                   tree is rebuilt, so that semi-join reduction
   *                   makes all other relations small as well
-  * COUNT(*)          one number per cell                            not if some combinations are rejected
+  * COUNT(*)          one number per cell                            not if any are rejected
   * LIMIT, OFFSET     a page in the order of the result              not after a sample
   * columns           only the needed ones
   * }}}
   * What the scan does not take, Spark does on its rows. LIMIT is always offered before the OFFSET
   * that is applied to its rows.
   */
-final private class ResultScanBuilder(table: ResultTable)
+final private class ResultScanBuilder(result: CompleteResult)
     extends ScanBuilder with SupportsPushDownRequiredColumns with CatalystPushDown with SupportsPushDownAggregates
     with SupportsPushDownLimit with SupportsPushDownOffset with SupportsPushDownTableSample {
   import Reading._
 
-  private var columns: Seq[Int] = table.names.indices
+  private var columns: Seq[Int] = result.names.indices
   private val taken = new ArrayBuffer[RelationFilter]
   private var reading: Reading = Whole
 
   override def pruneColumns(required: StructType): Unit =
-    columns = required.fieldNames.toSeq.map(name => table.names.indexOf(name))
+    columns = required.fieldNames.toSeq.map(name => result.names.indexOf(name))
 
   /** A part of a split does not begin at 0: parts must not overlap, so Spark makes them all. */
   override def pushTableSample(
@@ -50,8 +50,8 @@ final private class ResultScanBuilder(table: ResultTable)
     * condition that can fail would fail on one of them.
     */
   override protected def take(condition: Expression): Boolean = {
-    val spec = table.spec
-    val value = condition.transform { case a: Attribute => table.values(table.names.indexOf(a.name)) }
+    val spec = result.spec
+    val value = condition.transform { case a: Attribute => result.values(result.names.indexOf(a.name)) }
     val places = value.collect { case BoundReference(i, _, _) => spec.output(i) }
     places.map(_.relation).distinct match {
       case Seq(relation) if reading == Whole && !CanThrow(value) =>
@@ -67,7 +67,7 @@ final private class ResultScanBuilder(table: ResultTable)
   /** Spark adds up the numbers of the cells. */
   override def pushAggregation(aggregation: Aggregation): Boolean = {
     val functions = aggregation.aggregateExpressions
-    reading == Whole && !table.rejects && aggregation.groupByExpressions.isEmpty && functions.nonEmpty &&
+    reading == Whole && !result.rejects && aggregation.groupByExpressions.isEmpty && functions.nonEmpty &&
     functions.forall(_.isInstanceOf[CountStar]) && {
       reading = Numbers(functions.length)
       true
@@ -89,5 +89,5 @@ final private class ResultScanBuilder(table: ResultTable)
     case _ => false
   }
 
-  override def build(): Scan = ResultScan(table, columns, table.conditions ++ taken, reading)
+  override def build(): Scan = ResultScan(result, columns, result.conditions ++ taken, reading)
 }

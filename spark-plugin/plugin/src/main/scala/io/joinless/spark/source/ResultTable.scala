@@ -1,54 +1,21 @@
 package io.joinless.spark.source
 
 import java.util
-import java.util.concurrent.ConcurrentHashMap
 
 import io.joinless.spark.plans.nodes.CommittedTable
-import io.joinless.spark.spec.BlockSpec
-import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, TableCapability}
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** The complete result of a join block in a snapshot, as a table.
-  *
-  * `spec` is the snapshot's, with the current residuals. `residuals(j)` is over
-  * `spec.residuals(j).columns`, `values` and `filters` are over `spec.output`, all by position.
-  * `conditions` are conditions on the rows of single relations. `names` are distinct, whatever
-  * their case.
-  */
-final case class ResultTable(
-    snapshot: Snapshot,
-    spec: BlockSpec,
-    residuals: Seq[Expression],
-    names: IndexedSeq[String],
-    values: IndexedSeq[Expression],
-    filters: Seq[Expression],
-    conditions: Seq[RelationFilter] = Nil
-) extends SupportsRead with CommittedTable {
+/** A complete result as a table. */
+final case class ResultTable(result: CompleteResult) extends SupportsRead with CommittedTable {
 
-  override def name: String = s"joinless.`${snapshot.checkpoint}`"
+  override def name: String = result.name
 
   override def columns: Array[Column] =
-    names.zip(values).map { case (name, value) => Column.create(name, value.dataType, true) }.toArray
+    result.names.zip(result.values).map { case (name, value) => Column.create(name, value.dataType, true) }.toArray
 
   override def capabilities: util.Set[TableCapability] = util.EnumSet.of(TableCapability.BATCH_READ)
 
-  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = new ResultScanBuilder(this)
-
-  /** Whether some combinations of rows that join are no rows of the result. Then its length is known
-    * only after a walk.
-    */
-  def rejects: Boolean = residuals.nonEmpty || filters.nonEmpty
-
-  // pages of one DataFrame need them again and again
-  @transient private lazy val known = new ConcurrentHashMap[Seq[RelationFilter], IndexedSeq[BigInt]]
-
-  /** The numbers of rows per cell under these conditions, computed once. */
-  private[source] def numbers(taken: Seq[RelationFilter])(compute: => IndexedSeq[BigInt]): IndexedSeq[BigInt] =
-    Option(known.get(taken)).getOrElse {
-      val numbers = compute
-      known.put(taken, numbers)
-      numbers
-    }
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = new ResultScanBuilder(result)
 }

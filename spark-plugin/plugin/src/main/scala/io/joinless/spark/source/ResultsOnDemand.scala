@@ -26,8 +26,8 @@ import org.apache.spark.sql.DataFrame
 /** What Spark has no words for: the exact number of rows of a complete result, rows far beyond the
   * range of OFFSET, and a sample of a given size.
   *
-  * A complete result is a DataFrame whose optimized plan is a scan of one, below conditions on single
-  * rows and projections.
+  * A complete result is a DataFrame whose optimized plan is a scan of one, below conditions on
+  * single rows and projections.
   */
 object ResultsOnDemand {
 
@@ -55,10 +55,10 @@ object ResultsOnDemand {
   }
 
   /** The rows from number `offset` on, in the order of the result, at most `size` of them. */
-  def page(df: DataFrame, offset: BigInt, size: Int): DataFrame = {
+  def page(df: DataFrame, offset: BigInt, size: Long): DataFrame = {
     check(df)
     if (offset < 0) throw JoinlessErrors.onDemand("OFFSET", "offset" -> offset.toString)
-    if (size < 0) throw JoinlessErrors.onDemand("PAGE_SIZE", "size" -> size.toString)
+    if (size < 0 || size > Int.MaxValue) throw JoinlessErrors.onDemand("PAGE_SIZE", "size" -> size.toString)
     read(df, Reading.Page(offset, Some(offset + size)))
   }
 
@@ -80,11 +80,11 @@ object ResultsOnDemand {
       // conditions that the scan has not taken are checked on its rows
       val more = filters.map(_.transform {
         case column: NamedExpression if relation.output.exists(_.exprId == column.exprId) =>
-          scan.table.values(scan.columns(relation.output.indexWhere(_.exprId == column.exprId)))
+          scan.result.values(scan.columns(relation.output.indexWhere(_.exprId == column.exprId)))
       })
-      // a table knows its numbers of rows, a copy does not
-      val table = if (more.isEmpty) scan.table else scan.table.copy(filters = scan.table.filters ++ more)
-      Plans.dataFrame(df, Project(list, rows(scan.copy(table = table, reading = reading), relation)))
+      // a result knows its numbers of rows, a copy does not
+      val result = if (more.isEmpty) scan.result else scan.result.copy(filters = scan.result.filters ++ more)
+      Plans.dataFrame(df, Project(list, rows(scan.copy(result = result, reading = reading), relation)))
     case _ => throw JoinlessErrors.onDemand("NO_RESULT")
   }
 
@@ -113,7 +113,7 @@ object ResultsOnDemand {
 /** What a scan reads, as a table. */
 final private class ScanTable(scan: ResultScan) extends SupportsRead with CommittedTable {
 
-  override def name: String = scan.table.name
+  override def name: String = scan.result.name
 
   override def columns: Array[Column] =
     scan.readSchema().fields.map(f => Column.create(f.name, f.dataType, f.nullable))

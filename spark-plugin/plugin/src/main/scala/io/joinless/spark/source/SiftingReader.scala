@@ -13,8 +13,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 /** Candidates of one cell for a sample, where some combinations are rejected: positions are drawn
   * until enough are rows of the result.
   *
-  * If few are, all results are enumerated instead. What was drawn before stays valid: the keys up to
-  * the last one are known, and the other results get keys above it. So it does not matter to the
+  * If few are, all results are enumerated instead. What was drawn before stays valid: the keys up
+  * to the last one are known, and the other results get keys above it. So it does not matter to the
   * sample when the walk begins.
   *
   * @param firstDraws so many positions are looked at before a walk is thought of
@@ -22,7 +22,7 @@ import org.apache.spark.sql.catalyst.InternalRow
   * @param chunk so many positions are drawn first
   */
 final private class SiftingReader(
-    scan: ResultReaderFactory,
+    scan: ResultCells,
     cell: Int,
     drawn: Reading.Drawn,
     firstDraws: Long = SiftingReader.FirstDraws,

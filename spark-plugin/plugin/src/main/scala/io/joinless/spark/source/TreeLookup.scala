@@ -17,7 +17,7 @@ import org.apache.spark.unsafe.Platform
   * That tree has all rows, so conditions on single relations are checked here: equal values by the
   * look-up, others as residuals.
   */
-final private[source] class TreeLookup(scan: ResultReaderFactory, cell: Int) {
+final private[source] class TreeLookup(scan: ResultCells, cell: Int) {
   import TreeLookup._
 
   /** The rows; None if this executor does not have the tree, or they are many. */

@@ -210,9 +210,9 @@ class ResultsOnDemandSpec extends AnyFunSuite with SharedSpark {
       /** A sample, of which cells draw different parts before they walk. */
       def sample(seed: Int): Seq[Row] = {
         val drawn = Reading.Drawn(size, replacement, seed.toLong)
-        val factory = factoryOf(full, drawn)
+        val read = factoryOf(full, drawn).cells
         val cells = (0 until 3).map { cell =>
-          new SiftingReader(factory, cell, drawn, firstDraws = 8L * cell, mostDraws = 0L, chunk = 8L)
+          new SiftingReader(read, cell, drawn, firstDraws = 8L * cell, mostDraws = 0L, chunk = 8L)
         }
         smallest(cells, size)
       }
