@@ -46,10 +46,10 @@ def values(function: str, name: str, given: Mapping[Any, Any], types: tuple[type
     """Raises if the keys of a dict are no column names, or a value is neither None nor of these types."""
     for column, value in given.items():
         if not isinstance(column, str):
-            raise TypeError(f"{function} takes column names as keys of {name}, and got {column!r}")
+            raise TypeError(f"{function} takes a dict with column names as {name}, and got {dict(given)!r}")
         if value is not None and not isinstance(value, types) and type(value).__module__ != "numpy":
             raise TypeError(
-                f"{function} takes None, a number, a text, a date or a time as value of {column}, and got {value!r}"
+                f"{function} takes None, numbers, texts, dates and times as values of {name}, and got {dict(given)!r}"
             )
 
 
