@@ -187,6 +187,7 @@ def test_python_needs_nothing_but_pyspark() -> None:
         "contextlib",
         "dataclasses",
         "datetime",
+        "decimal",
         "html",
         "json",
         "os",

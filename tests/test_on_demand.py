@@ -1,4 +1,4 @@
-"""Counts, pages and samples of complete results: Spark's own forms and ours, of a query that runs
+"""Counts, pages, samples and look-ups of complete results: Spark's own forms and ours, of a query that runs
 and of its checkpoint.
 """
 
@@ -50,6 +50,16 @@ def test_counts_pages_and_samples_of_a_query_and_of_its_checkpoint(session: Spar
             row[0] == 3 for row in expected
         )
         assert len(joinless.sample(result, size=2 * n, replacement=True).collect()) == 2 * n
+        assert joinless.lookup(result, {"via": 3, "src": 99}).count() == 0
+        of_three = sorted(tuple(row) for row in joinless.lookup(result, {"via": 3}).collect())
+        assert of_three == [row for row in expected if row[1] == 3]
+        assert joinless.weight_of(result, dict(zip(result.columns, expected[0], strict=True))) == expected.count(
+            expected[0]
+        )
+        keys = session.createDataFrame([(3, 9), (4, 0), (None, 1)], "via INT, dst BIGINT")
+        assert sorted(tuple(row) for row in joinless.lookup(result, keys).collect()) == [
+            row for row in expected if row[1:3] in ((3, 9), (4, 0))
+        ]
         read.append((pages, drawn, thinned))
         query.stop()  # from the second result on
     assert read[0] == read[1] == read[2]

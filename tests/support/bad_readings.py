@@ -126,4 +126,27 @@ READINGS = [
             ("a huge page", "PAGE_SIZE", "2147483647", lambda w: joinless.page(w.full(), 0, 2**31)),
         )
     ],
+    *[
+        reading(f"look-up: {name}", f"JOINLESS_LOOKUP.{condition}", "22023", message, act)
+        for name, condition, message, act in (
+            ("of a stream", "STREAM", "enumerate_full", lambda w: joinless.lookup(w.session.sql(PATH), {"src": 1})),
+            ("of a table", "NO_RESULT", "df.where", lambda w: joinless.lookup(w.session.range(5), {"id": 1})),
+            ("without a column", "NO_COLUMN", "at least one", lambda w: joinless.lookup(w.full(), {})),
+            ("by another column", "UNKNOWN_COLUMN", "mean src?", lambda w: joinless.lookup(w.full(), {"scr": 1})),
+            ("by a text", "VALUE", "of type STRING", lambda w: joinless.lookup(w.full(), {"src": "one"})),
+            (
+                "by a fraction",
+                "VALUE",
+                "of type DOUBLE",
+                lambda w: joinless.lookup(w.full(), {"src": 1.5}),
+            ),
+            ("by a part of a row", "ROW", "no value for dst", lambda w: joinless.weight_of(w.full(), {"src": 1})),
+            (
+                "by a name that comes twice",
+                "AMBIGUOUS_COLUMN",
+                "other names",
+                lambda w: joinless.lookup(w.full().selectExpr("src AS x", "dst AS x"), {"x": 1}),
+            ),
+        )
+    ],
 ]

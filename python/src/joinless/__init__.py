@@ -15,6 +15,7 @@ from joinless.errors import (
     JoinlessError,
     SparkVersionError,
 )
+from joinless.lookup import lookup, weight_of
 from joinless.plan import Explanation, Reason, explain, why_not
 from joinless.running import Progress, Totals, error, progress
 from joinless.session import configure
@@ -42,11 +43,13 @@ __all__ = [
     "expire",
     "explain",
     "latest",
+    "lookup",
     "materialize",
     "page",
     "progress",
     "rows",
     "sample",
+    "weight_of",
     "why_not",
 ]
 

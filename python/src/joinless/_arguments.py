@@ -5,7 +5,7 @@ call, not deep inside Spark.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -40,6 +40,17 @@ def as_columns(function: str, name: str, value: Any) -> list[str] | None:
     if not given or not all(column.strip() for column in given):
         raise ValueError(f"{function} takes at least one column name as {name}, none blank, and got {value!r}")
     return given
+
+
+def values(function: str, name: str, given: Mapping[Any, Any], types: tuple[type, ...]) -> None:
+    """Raises if the keys of a dict are no column names, or a value is neither None nor of these types."""
+    for column, value in given.items():
+        if not isinstance(column, str):
+            raise TypeError(f"{function} takes a dict with column names as {name}, and got {dict(given)!r}")
+        if value is not None and not isinstance(value, types) and type(value).__module__ != "numpy":
+            raise TypeError(
+                f"{function} takes None, numbers, texts, dates and times as values of {name}, and got {dict(given)!r}"
+            )
 
 
 def flag(function: str, name: str, value: Any) -> None:

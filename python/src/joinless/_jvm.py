@@ -14,6 +14,7 @@ from typing import Any
 from py4j.java_gateway import JavaClass
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import lit
 from pyspark.sql.streaming.query import StreamingQuery
 
 from joinless.errors import EXTENSION_CLASS, ConnectUnsupportedError, ExtensionNotInstalledError
@@ -90,6 +91,26 @@ def sample(df: DataFrame, size: int, seed: int, replacement: bool) -> DataFrame:
     """A uniform sample of a complete result."""
     api = _api(df, "joinless.sample")
     return DataFrame(api.sample(df._jdf, size, seed, replacement), df.sparkSession)
+
+
+def lookup(df: DataFrame, values: dict[str, Any]) -> DataFrame:
+    """The rows of a complete result with these values of columns."""
+    api = _api(df, "joinless.lookup")
+    return DataFrame(api.lookup(df._jdf, list(values), _literals(values)), df.sparkSession)
+
+
+def lookup_all(df: DataFrame, keys: DataFrame) -> DataFrame:
+    """The rows of a complete result with the values of a row of `keys`."""
+    return DataFrame(_api(df, "joinless.lookup").lookup(df._jdf, keys._jdf), df.sparkSession)
+
+
+def weight_of(df: DataFrame, values: dict[str, Any]) -> int:
+    """How often a complete result has a row."""
+    return int(_api(df, "joinless.weight_of").weightOf(df._jdf, list(values), _literals(values)))
+
+
+def _literals(values: dict[str, Any]) -> list[Any]:
+    return [lit(value)._jc for value in values.values()]
 
 
 def checkpoint_of(df: DataFrame, query: StreamingQuery) -> str:

@@ -40,7 +40,7 @@ def count(result: DataFrame | str | os.PathLike[str]) -> int:
             there.
     """
     if isinstance(result, (str, os.PathLike)):
-        result = _of_checkpoint("joinless.count", result)
+        result = of_checkpoint("joinless.count", result)
     return _jvm.count(result)
 
 
@@ -134,7 +134,8 @@ def sample(result: DataFrame, size: int, seed: int | None = None, replacement: b
     return _jvm.sample(result, size, _arguments.seed("joinless.sample", "seed", seed), replacement)
 
 
-def _of_checkpoint(function: str, checkpoint: str | os.PathLike[str]) -> DataFrame:
+def of_checkpoint(function: str, checkpoint: str | os.PathLike[str]) -> DataFrame:
+    """The complete result that a checkpoint describes, in the active session."""
     folder = _arguments.as_path(function, "result", checkpoint)
     session = SparkSession.getActiveSession()
     if session is None:

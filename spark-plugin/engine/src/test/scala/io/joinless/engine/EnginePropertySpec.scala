@@ -16,7 +16,7 @@ class EnginePropertySpec extends AnyFunSuite {
 
   test("oracle_batches: results, deltas, weights, membership and invariants of at least 200,000 batches") {
     var batches, refused, rehearsals, emptied, gained, lost, negatives, runs, aggregates = 0
-    var located = 0L
+    var located, byKey, byScan = 0L
     var seed = 0L
     while (batches < 200000) {
       val query = Generators.draw(seed)
@@ -31,13 +31,15 @@ class EnginePropertySpec extends AnyFunSuite {
       runs += run.runs
       aggregates += run.aggregatesChanged
       located += run.resultsLocated
+      byKey += run.resultsLookedUp._1
+      byScan += run.resultsLookedUp._2
       seed += 1
     }
     info(
-      s"$seed queries ($negatives with negative multiplicities), $batches batches: $gained results gained, $lost lost, $runs runs of several, $aggregates aggregates of groups changed, $located results located, $refused batches refused, $rehearsals rolled back, $emptied times empty"
+      s"$seed queries ($negatives with negative multiplicities), $batches batches: $gained results gained, $lost lost, $runs runs of several, $aggregates aggregates of groups changed, $located results located, $byKey looked up by keys, $byScan by scans, $refused batches refused, $rehearsals rolled back, $emptied times empty"
     )
     assert(
-      gained > 10 * seed && lost > 5 * seed && negatives > seed / 5 && refused > seed / 4 && rehearsals > batches / 5 && emptied > seed && runs > gained / 100 && aggregates > 5 * seed && located > batches
+      gained > 10 * seed && lost > 5 * seed && negatives > seed / 5 && refused > seed / 4 && rehearsals > batches / 5 && emptied > seed && runs > gained / 100 && aggregates > 5 * seed && located > batches && byKey > batches / 4 && byScan > batches / 4
     )
   }
 

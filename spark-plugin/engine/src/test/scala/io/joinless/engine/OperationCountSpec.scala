@@ -1,8 +1,9 @@
 package io.joinless.engine
 
-import io.joinless.engine.enumerate.Residual
+import io.joinless.engine.enumerate.{BoundField, Lookup, Residual}
 import io.joinless.engine.oracle.{Rows, Streams}
 import io.joinless.engine.query.{Hypergraph, RelationNode, ShapesOfQueries}
+import io.joinless.engine.tuples.{FieldValues, KeyField}
 import io.joinless.engine.update.ChangeBatch
 import io.joinless.engine.view
 import org.scalatest.funsuite.AnyFunSuite
@@ -241,6 +242,30 @@ class OperationCountSpec extends AnyFunSuite {
       }
       for ((r, row) <- random.shuffle(rows)) { stream.delta.delete(r, row); drain() }
       assert(results > 100)
+    }
+  }
+
+  test("look-ups by a key cost their results, whatever the size of the tree") {
+    for (size <- Seq(100, 1000, 10000)) {
+      val stream = new Streams(line(3), changelog = false)
+      stream.drains = true
+      // a key in the middle has two rows on each side; the other rows are many
+      for (i <- 0 until size; r <- 0 until 3; copy <- 0 until 2)
+        stream.add(r, if (r == 0) 2L * i + copy else i.toLong, if (r == 2) 2L * i + copy else i.toLong)
+      def found(relation: Int, column: Int, values: Long*) = {
+        val words = values.map(v => Option(IndexedSeq(v))).toSet[FieldValues.Value]
+        val field = KeyField(column, variable = false)
+        val lookup = new Lookup(stream.tree, IndexedSeq.empty, IndexedSeq(BoundField(relation, field, words)))
+        val moves = stream.tree.counters.moves
+        val results = Iterator.continually(lookup.next()).takeWhile(identity).size
+        (results, stream.tree.counters.moves - moves, lookup.costsResults)
+      }
+      val (one, moves, byKey) = found(1, 0, 7L)
+      assert(one == 8 && moves <= 2 * 3 * 9 && byKey)
+      assert(found(2, 0, 7L, 8L, -1L)._2 <= 2 * 3 * 20)
+      val (ofEnd, scanned, endByKey) = found(0, 0, 14L)
+      // the rows of one relation are looked at, not the results
+      assert(ofEnd == 4 && !endByKey && scanned <= 6L * size)
     }
   }
 

@@ -25,12 +25,22 @@ private[enumerate] object BindingOrder {
   /** The levels that complete a tuple of `start` to full results: up through live parents, then
     * down through V_s.
     */
-  def context(start: ViewNode, residuals: IndexedSeq[Residual]): BindingOrder = {
+  def context(start: ViewNode, residuals: IndexedSeq[Residual]): BindingOrder =
+    ordered(around(start), start.relations, residuals)
+
+  /** The levels of the results under a key towards the parent of `start`: its alive tuples that have
+    * the key, then as from a tuple. No list is empty if the key is live.
+    */
+  def underKey(start: ViewNode, residuals: IndexedSeq[Residual]): BindingOrder =
+    ordered(Walk(start, -1, start.vs, null, null) +: around(start), 0L, residuals)
+
+  /** The walks from `start` to all other nodes: up to the parents, then down. */
+  private def around(start: ViewNode): Vector[Walk] = {
     val path = Iterator.iterate(start)(_.parent).takeWhile(_ != null).toVector
     val up = path.zip(path.drop(1)).map { case (node, parent) =>
       Walk(parent, node.id, parent.live(node.position), node.upKeys, node)
     }
-    ordered(direct(up ++ path.flatMap(down(_, path))), start.relations, residuals)
+    direct(up ++ path.flatMap(down(_, path)))
   }
 
   /** The levels of the full result: all alive tuples of the root, then down. */

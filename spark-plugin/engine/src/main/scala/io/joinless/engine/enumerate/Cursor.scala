@@ -37,6 +37,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   private[this] val counters = tree.counters
   private[this] var weighted = false // some row has a multiplicity > 1, so weights are products
   private[this] val contexts = new Array[BindingOrder](tree.nodes.length)
+  private[this] val underKeys = new Array[BindingOrder](tree.nodes.length)
   private[this] val full = BindingOrder.full(tree, residuals)
 
   /** Per node, the residuals that read only what its tuple binds: evaluated once, by `start`. */
@@ -46,6 +47,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   private[this] var last = -1
   private[this] var firstLoose = 0 // index into `levels`; the levels from here on are loose
   private[this] var active = false // there may be further results
+  private[this] var startKey = 0 // the key of the first level's list, if no bound tuple has it
   private[this] var entered = false // the first level was entered, by the first call of `next`
 
   /** The last level, if its list alone determines the results: its rows count once, and no residual
@@ -85,7 +87,17 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   }
 
   /** Starts the enumeration of all results. */
-  def startFull(): Unit = open(full, 1L)
+  def startFull(): Unit = {
+    startKey = 0
+    open(full, 1L)
+  }
+
+  /** Starts the enumeration of the results under a live key of the node's edge to its parent. */
+  def startUnder(node: ViewNode, key: Int): Unit = {
+    if (underKeys(node.id) == null) underKeys(node.id) = BindingOrder.underKey(node, residuals)
+    startKey = key
+    open(underKeys(node.id), 1L)
+  }
 
   /** Prepares the enumeration in an order; the first `next` enters its levels. */
   private def open(order: BindingOrder, base: Long): Unit = {
@@ -261,11 +273,11 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   }
 
   /** The key of the level's list: inlined with the tuple of an earlier level, read from its
-    * memoized keys, or that tuple itself. 0 for the root, whose list has no key.
+    * memoized keys, or that tuple itself. For a level that starts from no tuple, the key of the start.
     */
   private def keyOf(level: Level): Int =
     if (level.source != null) level.source.inlinedKey
-    else if (level.from < 0) 0
+    else if (level.from < 0) startKey
     else if (level.keys == null) tuples(level.from)
     else level.keys(tuples(level.from))
 

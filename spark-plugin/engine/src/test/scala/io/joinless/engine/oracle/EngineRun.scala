@@ -26,6 +26,7 @@ import io.joinless.engine.view.{GeneralizedViews, Invariants, RelationViews, Vie
   *   - the full enumeration is the result, with its weights;
   *   - the membership of some rows;
   *   - counts and sums of the results, if the tree has aggregates: their changes, and all;
+  *   - the results that have some values, looked up;
   *   - the results by position, in an order that neither a roll-back nor a rebuild changes;
   *   - the invariants I1 to I5, I8 and I9;
   *   - a tree with all rows deleted is empty.
@@ -60,6 +61,7 @@ final class EngineRun(query: Case) {
     rows => query.residuals.forall(_.accept(rows)),
     random
   )
+  private[this] val lookups = new LookupCheck(query, residuals, weights, random)
   private[this] var appended = 0L
   private[this] var stepsRehearsed = 0L
   private[this] var stepsOfRehearsal = -1L
@@ -71,6 +73,9 @@ final class EngineRun(query: Case) {
 
   /** The number of results that were found by their positions. */
   def resultsLocated: Long = positions.found
+
+  /** The numbers of results that were looked up, by keys and by scans. */
+  def resultsLookedUp: (Long, Long) = (lookups.foundByKey, lookups.foundByScan)
 
   /** The number of groups whose aggregates a batch changed. */
   def aggregatesChanged: Int = aggregates.fold(0)(_.changed)
@@ -176,6 +181,9 @@ final class EngineRun(query: Case) {
     val full = new FullEnumeration(tree, residuals)
     collect(full, slots, once = false, oneSign = true, mutable.LongMap.empty)
   }
+
+  private def weights(results: Results): mutable.LongMap[Long] =
+    collect(results, levels = 1 << 20, once = false, oneSign = true, mutable.LongMap.empty)
 
   private def send(change: CaseChange, to: ChangeBatch): Unit = {
     val words = query.inputs(change.input).words(change.row)
@@ -363,6 +371,7 @@ final class EngineRun(query: Case) {
       checkMembership()
       checkAggregates()
       for (what <- positions.differs(tree, current)) expect(holds = false, what)
+      for (what <- lookups.differs(tree, current)) expect(holds = false, what)
     }
     if (appended == 0 && oracle.multiplicity.forall(_.forall(_ == 0))) {
       timesEmptied += 1

@@ -1,5 +1,7 @@
 package io.joinless.spark.api
 
+import scala.jdk.CollectionConverters._
+
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.compile.{DeltaCompilation, DeltaCompiler}
 import io.joinless.spark.conf.{Built, JoinlessConf}
@@ -11,12 +13,12 @@ import io.joinless.spark.plans.marks.ChangeFeeds
 import io.joinless.spark.plans.nodes.{DeltaRows, Groups, JoinFreeJoin}
 import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.plans.values.DeltaForm
-import io.joinless.spark.source.{FullResult, ResultsOnDemand}
+import io.joinless.spark.source.{FullResult, Lookups, ResultsOnDemand}
 import io.joinless.spark.spec.{BlockSpec, NodeId, StateFormat}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.joinless.{ExecutorCores, Plans}
 import org.apache.spark.sql.streaming.StreamingQuery
-import org.apache.spark.sql.{DataFrame, Dataset, SparkSession}
+import org.apache.spark.sql.{Column, DataFrame, Dataset, SparkSession}
 
 /** The only entry point for Python: static methods of plain types, called through py4j.
   *
@@ -117,6 +119,17 @@ object PythonApi {
   /** Of a complete result, a uniform sample of `size` rows. */
   def sample(df: Dataset[_], size: Long, seed: Long, replacement: Boolean): DataFrame =
     ResultsOnDemand.sample(df.toDF(), size, seed, replacement)
+
+  /** Of a complete result, the rows with these values in these columns. */
+  def lookup(df: Dataset[_], columns: java.util.List[String], values: java.util.List[Column]): DataFrame =
+    Lookups(df.toDF(), columns.asScala.toSeq, values.asScala.toSeq)
+
+  /** The same for the values of each row of `keys`. */
+  def lookup(df: Dataset[_], keys: Dataset[_]): DataFrame = Lookups(df.toDF(), keys.toDF())
+
+  /** How often a row is in a complete result, as a decimal number. */
+  def weightOf(df: Dataset[_], columns: java.util.List[String], values: java.util.List[Column]): String =
+    Lookups.weight(df.toDF(), columns.asScala.toSeq, values.asScala.toSeq).toString
 
   /** The active query of that name or id, of any session. */
   def query(nameOrId: String): StreamingQuery = Plans.active.filter(q => q.name == nameOrId) match {

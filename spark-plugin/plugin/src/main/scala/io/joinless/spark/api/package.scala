@@ -3,10 +3,10 @@ package io.joinless.spark
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.values.DeltaForm
-import io.joinless.spark.source.{FullResult, ResultsOnDemand}
+import io.joinless.spark.source.{FullResult, Lookups, ResultsOnDemand}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.expressions.Window
-import org.apache.spark.sql.functions.{col, row_number}
+import org.apache.spark.sql.functions.{col, lit, row_number}
 
 /** The members that Scala users import: `import io.joinless.spark.api._`. */
 package object api {
@@ -66,6 +66,21 @@ package object api {
 
     /** How many rows there are: of a complete result one number per cell, exact up to 2^127^. */
     def exactCount: BigInt = ResultsOnDemand.count(df)
+
+    /** Of a complete result, the rows with these values. NULL is found where the column is NULL. */
+    def lookup(values: Map[String, Any]): DataFrame = {
+      val (names, found) = values.toSeq.unzip
+      Lookups(df, names, found.map(lit))
+    }
+
+    /** Of a complete result, the rows with the values of one row of `keys`. */
+    def lookup(keys: DataFrame): DataFrame = Lookups(df, keys)
+
+    /** How often a row is in a complete result, by the values of all its columns. */
+    def weightOf(row: Map[String, Any]): BigInt = {
+      val (names, found) = row.toSeq.unzip
+      Lookups.weight(df, names, found.map(lit))
+    }
 
     /** Of a complete result, the rows from number `offset` on, at most `size` of them. The order is
       * the same for every reader of a batch.

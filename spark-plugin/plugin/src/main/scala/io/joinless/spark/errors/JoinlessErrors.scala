@@ -339,6 +339,10 @@ object JoinlessErrors {
   def onDemand(subclass: String, parameters: (String, String)*): JoinlessAnalysisException =
     analysis("JOINLESS_ON_DEMAND." + subclass, parameters: _*)
 
+  /** Rows of a complete result that cannot be looked up as requested. */
+  def lookup(subclass: String, parameters: (String, String)*): JoinlessAnalysisException =
+    analysis("JOINLESS_LOOKUP." + subclass, parameters: _*)
+
   /** @param cells the number of them: the sum over all must fit */
   def countBeyond64Bits(cell: Int, count: BigInt, cells: Int): JoinlessRuntimeException = runtime(
     "JOINLESS_COUNT_OVERFLOW.BIGINT",

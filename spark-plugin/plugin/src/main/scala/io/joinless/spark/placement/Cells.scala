@@ -99,6 +99,20 @@ object Cells {
     spec.attributes.indices.forall(x => own(x) || cell / strides(x) % spec.shares(x) == 0)
   }
 
+  /** The coordinate of a row's key at an attribute with several. */
+  private[placement] def coordinate(spec: BlockSpec, attribute: Int, row: UnsafeRow, ordinal: Int, variable: Boolean) =
+    Math.floorMod(hash(row, ordinal, variable, Seed + attribute), spec.shares(attribute))
+
+  /** The hash of a key; a NULL has the seed itself. */
+  private def hash(row: UnsafeRow, ordinal: Int, variable: Boolean, seed: Int): Int =
+    if (row.isNullAt(ordinal)) seed
+    else {
+      val word = row.getLong(ordinal)
+      if (variable)
+        Murmur3_x86_32.hashUnsafeBytes(row.getBaseObject, row.getBaseOffset + (word >>> 32), word.toInt, seed)
+      else Murmur3_x86_32.hashLong(word, seed)
+    }
+
   /** The cells of rows of one relation: the cell with coordinate 0 at the attributes that the
     * relation lacks (`firstCell`), and that plus each of `offsets`, the first of which is 0.
     */
@@ -135,16 +149,7 @@ object Cells {
       cell
     }
 
-    /** The hash of the i-th of its keys with several coordinates; a NULL has the seed itself. */
-    private def hash(row: UnsafeRow, i: Int): Int = {
-      val ordinal = ordinals(i)
-      if (row.isNullAt(ordinal)) seeds(i)
-      else {
-        val word = row.getLong(ordinal)
-        if (variable(i))
-          Murmur3_x86_32.hashUnsafeBytes(row.getBaseObject, row.getBaseOffset + (word >>> 32), word.toInt, seeds(i))
-        else Murmur3_x86_32.hashLong(word, seeds(i))
-      }
-    }
+    /** The hash of the i-th of its keys with several coordinates. */
+    private def hash(row: UnsafeRow, i: Int): Int = Cells.hash(row, ordinals(i), variable(i), seeds(i))
   }
 }

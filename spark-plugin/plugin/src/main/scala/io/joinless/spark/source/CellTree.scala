@@ -67,6 +67,10 @@ final private[source] class CellTree(
   /** The sums of a block that has some; their results are still to be read. */
   def sums(keep: ChangeLogReader.Keep): ReducedJoin = restored(spec, keep)(ReducedCell.pending).views
 
+  /** Rebuilds a state while the store is open. Stops if the task is killed.
+    *
+    * @param as the block as it is to be rebuilt
+    */
   private def restored[S <: CellState](as: BlockSpec, keep: ChangeLogReader.Keep)(rebuild: LogReplay => S): S =
     stores.read(cell)(blocks => rebuild(new LogReplay(as, reader(keep), blocks, checkSize)))
 
@@ -80,6 +84,7 @@ final private[source] class CellTree(
   /** Adds what is kept beside the rebuilt tree. */
   def keepBeside(bytes: Long): Unit = checkSize(treeBytes + bytes)
 
+  /** A reader of the cell's log, whose errors name the batch. */
   def reader(keep: ChangeLogReader.Keep): ChangeLogReader =
     new ChangeLogReader(spec, cell, (block, what) => JoinlessErrors.corruptBlock(block, cell, stores.batch, what), keep)
 

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 final private class NumberReader(scan: ResultCells, cell: Int, columns: Int) extends OneCellReader(scan, cell) {
 
   override protected def open(): Iterator[InternalRow] = {
-    val number = positions.total
+    val number = new TreeLookup(scan, cell).number.getOrElse(positions.total)
     if (number > Long.MaxValue / scan.spec.cells) throw JoinlessErrors.countBeyond64Bits(cell, number, scan.spec.cells)
     Iterator.single(new GenericInternalRow(Array.fill[Any](columns)(number.toLong)))
   }

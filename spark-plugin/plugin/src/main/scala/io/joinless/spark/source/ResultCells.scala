@@ -18,7 +18,8 @@ import org.apache.spark.sql.types.DoubleType
 /** The data that tasks need to read a complete result cell by cell; all expressions by position,
   * `values` and `filters` over `spec.output`.
   *
-  * @param running the run of a query whose trees may be read
+  * @param running the run of a query whose trees may be read by positions
+  * @param lookedUpIn the run of a query in whose trees rows may be looked up by `taken`
   */
 final private[source] case class ResultCells(
     spec: BlockSpec,
@@ -28,6 +29,7 @@ final private[source] case class ResultCells(
     taken: Seq[RelationFilter],
     stores: CommittedStores,
     running: Option[UUID],
+    lookedUpIn: Option[UUID],
     cacheMaxBytes: Long
 ) {
 

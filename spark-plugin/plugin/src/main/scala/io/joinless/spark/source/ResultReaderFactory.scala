@@ -9,6 +9,7 @@ final private case class ResultReaderFactory(cells: ResultCells, reading: Readin
 
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
     (reading, partition) match {
+      case (Whole, CellPartition(cell, _)) if cells.lookedUpIn.isDefined => new LookupReader(cells, cell)
       case (Whole, CellPartition(cell, _)) => new ResultReader(cells, cell)
       case (Numbers(columns), CellPartition(cell, _)) => new NumberReader(cells, cell, columns)
       case (thinned: Thinned, CellPartition(cell, _)) => new ThinnedReader(cells, cell, thinned)
@@ -19,7 +20,7 @@ final private case class ResultReaderFactory(cells: ResultCells, reading: Readin
     }
 
   /** The number of rows of a cell, where none are rejected. */
-  def number(cell: Int): BigInt = {
+  def number(cell: Int): BigInt = new TreeLookup(cells, cell).number.getOrElse {
     val positions = new CellPositions(cells, cell)
     try positions.total
     finally positions.close()

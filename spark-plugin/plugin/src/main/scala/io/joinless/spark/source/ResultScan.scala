@@ -62,8 +62,8 @@ final case class ResultScan(
 
   override def planInputPartitions(): Array[InputPartition] = reading match {
     case Page(from, until) => pages(from, until).toArray
-    case Whole => Array.tabulate(spec.cells)(CellPartition(_))
-    case _ => Array.tabulate(spec.cells)(cell => CellPartition(cell, executors(cell)))
+    case Whole if !isLookup => Array.tabulate(spec.cells)(CellPartition(_))
+    case _ => asked.map(cell => CellPartition(cell, executors(cell))).toArray
   }
 
   /** The partitions of a page. */
@@ -71,7 +71,7 @@ final case class ResultScan(
     val size = until.map(end => (end - from).max(0))
     if (size.contains(BigInt(0))) Nil
     else if (result.rejects || (from == 0 && size.exists(_ <= ResultScan.FewRows)))
-      Seq(PagePartition(0 until spec.cells, from, size, executors(0)))
+      Seq(PagePartition(asked, from, size, executors(asked.head)))
     else {
       val ends = rowsOfCells.scanLeft(BigInt(0))(_ + _)
       for {
@@ -97,9 +97,11 @@ final case class ResultScan(
   private def rowsOfCells: IndexedSeq[BigInt] = result.numbers(taken) {
     val readers = copy(reading = Numbers(1)).readers
     val context = SparkSession.active.sparkContext
-    val cells = context.makeRDD((0 until spec.cells).map(cell => cell -> executors(cell)))
-    try cells.map(readers.number).collect().toIndexedSeq
-    catch { case e: SparkException => throw JoinlessErrors.ofTask(e).getOrElse(e) }
+    val cells = context.makeRDD(asked.map(cell => cell -> executors(cell)))
+    try {
+      val rows = asked.zip(cells.map(readers.number).collect()).toMap
+      IndexedSeq.tabulate(spec.cells)(rows.getOrElse(_, BigInt(0)))
+    } catch { case e: SparkException => throw JoinlessErrors.ofTask(e).getOrElse(e) }
   }
 
   /** The executors that may hold the tree of a cell, if a query runs. */
@@ -107,10 +109,21 @@ final case class ResultScan(
     running.flatMap(RunningStores.executor(SparkSession.active, snapshot.stores.cells, cell, _)).toSeq
 
   /** The run of the query that has the checkpoint in use, if this application runs it. Its trees can
-    * be read where they hold every row.
+    * be read where they hold every row, also by values.
     */
   private lazy val running: Option[java.util.UUID] =
-    if (taken.isEmpty && spec.shape.reduction.isEmpty) RunningStores.run(snapshot.stores.checkpoint) else None
+    if ((taken.isEmpty || isLookup) && spec.shape.reduction.isEmpty) RunningStores.run(snapshot.stores.checkpoint)
+    else None
+
+  /** Rows are looked up by values of stored columns. */
+  private lazy val isLookup: Boolean = taken.exists(EqualValues.of(_).isDefined)
+
+  /** The cells that can have rows; never none, so that a count has a row. */
+  private lazy val asked: Seq[Int] = if (isLookup) EqualValues.cells(spec, taken) match {
+    case Seq() => Seq(0)
+    case cells => cells
+  }
+  else 0 until spec.cells
 
   override def createReaderFactory(): PartitionReaderFactory = readers
 
@@ -130,7 +143,8 @@ final case class ResultScan(
       result.filters.map(rebound),
       taken,
       snapshot.stores,
-      running,
+      running.filter(_ => taken.isEmpty),
+      running.filter(_ => isLookup),
       JoinlessConf.active.cacheMaxBytes
     )
     ResultReaderFactory(cells, reading)

@@ -1,0 +1,142 @@
+package io.joinless.spark.source
+
+import io.joinless.spark.errors.{JoinlessErrors, Suggestion}
+import io.joinless.spark.inspect.Inspection
+import io.joinless.spark.plans.nodes.CommittedTable
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.LeftSemi
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.joinless.Plans
+import org.apache.spark.sql.types._
+import org.apache.spark.sql.{Column, DataFrame}
+
+/** The rows of complete results that have given values, as conditions that scans take
+  * ([[EqualValues]]).
+  *
+  * Values are compared as they are, NULL with NULL. A value of another type than its column is cast,
+  * if the cast back gives the same value; otherwise no row could have it, and it is an error.
+  */
+object Lookups {
+
+  /** More keys are joined instead of being listed. */
+  final val MostListed = 1000
+
+  /** The rows with one value in each of some columns.
+    *
+    * @param values constants
+    */
+  def apply(df: DataFrame, names: Seq[String], values: Seq[Column]): DataFrame = {
+    val columns = checked(df, names)
+    val literals = Plans.analyzed(df.sparkSession.range(1).select(values: _*)).expressions.collect {
+      case Alias(value, _) => Literal(value.eval(), value.dataType)
+    }
+    val conditions = columns.zip(literals).map[Expression] { case (column, value) =>
+      EqualNullSafe(column, exactly(column, value))
+    }
+    Plans.dataFrame(df, Filter(conditions.reduce(And(_, _)), Plans.analyzed(df)))
+  }
+
+  /** The rows whose values in the columns of `keys` are those of one of its rows. Up to `MostListed`
+    * keys are read now, and listed; more are joined.
+    */
+  def apply(df: DataFrame, keys: DataFrame): DataFrame = {
+    if (keys.isStreaming) throw JoinlessErrors.lookup("STREAM")
+    val columns = checked(df, keys.columns.toSeq)
+    val few = keys.distinct().limit(MostListed + 1).collect().toSeq
+    if (few.size > MostListed) {
+      val more = Project(Plans.analyzed(keys).output.map(key => Alias(key, key.name)()), Plans.analyzed(keys))
+      Plans.dataFrame(df, semiJoin(Plans.analyzed(df), columns, more))
+    } else {
+      val literals = few.map { row =>
+        columns.zip(keys.schema).zipWithIndex.map { case ((column, field), i) =>
+          exactly(column, Literal.create(row.get(i), field.dataType))
+        }
+      }
+      val lists = columns.indices.map(i => isOneOf(columns(i), literals.map(_(i))))
+      val listed = Filter(lists.reduce(And(_, _)), Plans.analyzed(df))
+      // lists of several columns also have combinations that are no key
+      val found =
+        if (columns.size == 1) listed
+        else {
+          val local = columns.map(c => AttributeReference(c.name, c.dataType)())
+          semiJoin(listed, columns, LocalRelation(local, literals.map(key => InternalRow(key.map(_.value): _*))))
+        }
+      Plans.dataFrame(df, found)
+    }
+  }
+
+  /** How often a row is in a result, by the values of all columns. */
+  def weight(df: DataFrame, names: Seq[String], values: Seq[Column]): BigInt = {
+    val columns = checked(df, names)
+    val missing = Plans.analyzed(df).output.filterNot(column => columns.exists(_.exprId == column.exprId))
+    if (missing.nonEmpty) throw JoinlessErrors.lookup("ROW", "columns" -> missing.map(_.name).mkString(", "))
+    ResultsOnDemand.count(apply(df, names, values))
+  }
+
+  private def semiJoin(rows: LogicalPlan, columns: Seq[Attribute], keys: LogicalPlan): LogicalPlan = {
+    val same = columns.zip(keys.output).map { case (column, key) => EqualNullSafe(column, key) }
+    Join(rows, keys, LeftSemi, Some(same.reduce[Expression](And(_, _))), JoinHint.NONE)
+  }
+
+  private def isOneOf(column: Attribute, values: Seq[Literal]): Expression = {
+    val (nulls, others) = values.distinct.partition(_.value == null)
+    val conditions = Option.when(others.nonEmpty)(In(column, others)) ++ Option.when(nulls.nonEmpty)(IsNull(column))
+    conditions.reduceOption[Expression](Or(_, _)).getOrElse(Literal.FalseLiteral)
+  }
+
+  /** The columns of these names; an error where `df` is no complete result. */
+  private def checked(df: DataFrame, names: Seq[String]): Seq[Attribute] = {
+    if (!Inspection.hasExtension(df.sparkSession)) throw JoinlessErrors.extensionNotInstalled()
+    if (df.isStreaming) throw JoinlessErrors.lookup("STREAM")
+    val plan = Plans.analyzed(df)
+    val areCommitted = plan.collectLeaves().forall {
+      case relation: DataSourceV2Relation => relation.table.isInstanceOf[CommittedTable]
+      case _ => false
+    }
+    if (!areCommitted) throw JoinlessErrors.lookup("NO_RESULT")
+    if (names.isEmpty) throw JoinlessErrors.lookup("NO_COLUMN")
+    names.map { name =>
+      plan.output.filter(column => SQLConf.get.resolver(column.name, name)) match {
+        case Seq(column) => column
+        case Seq() => throw JoinlessErrors.lookup(
+            "UNKNOWN_COLUMN",
+            "column" -> name,
+            "columns" -> plan.output.map(_.name).mkString(", "),
+            "suggestion" -> Suggestion.sentence(name, plan.output.map(_.name))
+          )
+        case _ => throw JoinlessErrors.lookup("AMBIGUOUS_COLUMN", "column" -> name)
+      }
+    }
+  }
+
+  /** The value as one of the column's type. */
+  private def exactly(column: Attribute, constant: Literal): Literal = {
+    def cast(value: Literal, dataType: DataType): Literal =
+      Literal(Cast(value, dataType, Some(SQLConf.get.sessionLocalTimeZone), EvalMode.TRY).eval(), dataType)
+    if (constant.dataType == column.dataType) constant
+    else if (constant.value == null) Literal(null, column.dataType)
+    else {
+      val value = Option.when(isComparable(constant.dataType, column.dataType))(cast(constant, column.dataType))
+      value.filter(v => v.value != null && cast(v, constant.dataType) == constant).getOrElse(
+        throw JoinlessErrors.lookup(
+          "VALUE",
+          "value" -> constant.sql,
+          "type" -> constant.dataType.sql,
+          "column" -> column.name,
+          "columnType" -> column.dataType.sql
+        )
+      )
+    }
+  }
+
+  /** Whether values of a type can be meant as values of the other: as for an INSERT, and text as a
+    * date or time.
+    */
+  private def isComparable(from: DataType, to: DataType): Boolean = Cast.canANSIStoreAssign(from, to) || (from match {
+    case _: StringType => Seq(DateType, TimestampType, TimestampNTZType).contains(to)
+    case _ => false
+  })
+}

@@ -1,0 +1,87 @@
+package io.joinless.spark.source
+
+import scala.collection.mutable.ArrayBuffer
+
+import io.joinless.engine.enumerate.{Lookup, Residual}
+import io.joinless.engine.tuples.TupleArena
+import io.joinless.engine.view.ViewTree
+import io.joinless.spark.exec.rows.OutputRow
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Expression, Predicate, UnsafeRow}
+import org.apache.spark.unsafe.Platform
+
+/** The rows of one cell that have given values, looked up in the tree of a running query
+  * ([[io.joinless.engine.enumerate.Lookup]]) and copied: the query's tree is free again before the
+  * first row is returned.
+  *
+  * That tree has all rows, so conditions on single relations are checked here: equal values by the
+  * look-up, others as residuals.
+  */
+final private[source] class TreeLookup(scan: ResultCells, cell: Int) {
+  import TreeLookup._
+
+  /** The rows; None if this executor does not have the tree, or they are many. */
+  def rows: Option[ArrayBuffer[InternalRow]] = inTree { tree =>
+    val arenaOf = scan.arenas(tree)
+    val results = lookup(tree, arenaOf)
+    val output = new OutputRow(scan.spec, arenaOf)
+    val shown = scan.shown(cell)
+    val rows = ArrayBuffer.empty[InternalRow]
+    var (looked, few) = (0, true)
+    while (few && results.next()) {
+      val row = shown(output.update(results.rows, results.changed))
+      looked += 1
+      few = looked <= CellPositions.FewRows && results.weight <= CellPositions.FewRows - rows.size
+      if (few && row != null) {
+        val copy = row.copy()
+        for (_ <- 1L to results.weight) rows += copy
+      }
+    }
+    Option.when(few)(rows)
+  }
+
+  /** How many rows there are, where none are rejected otherwise. */
+  def number: Option[BigInt] = inTree { tree =>
+    val results = lookup(tree, scan.arenas(tree))
+    var (number, looked) = (BigInt(0), 0)
+    while (looked <= CellPositions.FewRows && results.next()) {
+      number += results.weight
+      looked += 1
+    }
+    Option.when(looked <= CellPositions.FewRows)(number)
+  }
+
+  private def inTree[A](read: ViewTree => Option[A]): Option[A] = {
+    val tree = new CellTree(scan.spec, scan.stores, cell, scan.cacheMaxBytes, scan.lookedUpIn)
+    try tree.ofRunning(read).flatten
+    finally tree.close()
+  }
+
+  private def lookup(tree: ViewTree, arenaOf: Int => TupleArena): Lookup = {
+    val equal = scan.taken.map(EqualValues.of)
+    val others = scan.taken.zip(equal).collect { case (filter, None) =>
+      val columns = scan.spec.inputs(scan.spec.relations(filter.relation).input).columns.size
+      new OfRelation(filter.relation, filter.condition, columns, arenaOf(filter.relation))
+    }
+    new Lookup(tree, scan.residualsOver(arenaOf) ++ others, equal.flatten.map(_.bound).toIndexedSeq)
+  }
+}
+
+private[source] object TreeLookup {
+
+  /** A condition on the rows of one relation, in place. */
+  final private class OfRelation(relation: Int, condition: Expression, columns: Int, arena: TupleArena)
+      extends Residual {
+    private[this] val predicate = Predicate.create(condition)
+    predicate.initialize(0)
+    private[this] val row = new UnsafeRow(columns)
+
+    override val relations: IndexedSeq[Int] = IndexedSeq(relation)
+
+    override def accept(rows: Array[Int]): Boolean = {
+      val r = rows(relation)
+      row.pointTo(arena.page(r), Platform.LONG_ARRAY_OFFSET + 8L * arena.start(r), 8 * arena.words(r))
+      predicate.eval(row)
+    }
+  }
+}

@@ -1,0 +1,189 @@
+package io.joinless.spark.source
+
+import io.joinless.spark.SharedSpark
+import io.joinless.spark.api._
+import io.joinless.spark.batches.{PlayedQuery, PlayedStream}
+import org.apache.spark.SparkThrowable
+import org.apache.spark.sql.{DataFrame, Row}
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Rows of complete results by values of their columns, against Spark's own filter of all rows: of a
+  * running query, and of its checkpoint when it has ended.
+  */
+class LookupSpec extends AnyFunSuite with SharedSpark {
+  import LookupSpec._
+
+  private val from = "FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
+  private val plain = s"SELECT a.src, b.src AS via, b.dst, c.dst AS last, a.name, c.day, b.small, c.money $from"
+
+  private val conditions = Seq(
+    "via = 3",
+    "via IN (1, 2, 5)",
+    "via IN (1, 2, 5) AND dst = 2",
+    "via = 2 AND src = 1",
+    "via = 4 AND last > 2 AND small <> 1",
+    "src = 1",
+    "src IS NULL",
+    "name = 'a name of node 3'",
+    "name IN ('', 'a name of node 1') AND via = 1",
+    "name <=> NULL AND via = 1",
+    "day = DATE '2024-01-03'",
+    "small = 1 AND dst IN (1, 2)",
+    "money = 2.50 AND dst = 4",
+    "via = 77",
+    "via = 1 AND via = 2",
+    "dst IN (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14) OR dst IS NULL",
+    "via = last"
+  )
+
+  /** Plays a query, and asks it while it runs and when it has ended. */
+  private def asked(sql: String, changes: Boolean, cells: Int)(ask: DataFrame => Unit): Unit =
+    played(sql, changes, cells) { (full, checkpoint) =>
+      ask(full()); () => { ask(full()); ask(spark.read.format("joinless").load(checkpoint)) }
+    }
+
+  /** Plays a query; `use` gets its result and checkpoint, and returns what is done when it has ended. */
+  private def played(sql: String, changes: Boolean, cells: Int)(use: (() => DataFrame, String) => () => Unit): Unit = {
+    val edges = PlayedStream.of[Node](spark)(org.apache.spark.sql.Encoders.product[Node])
+    def query = {
+      val stream = edges.toDF
+      (if (changes) stream.weightedChangelog("n") else stream.drop("n")).createOrReplaceTempView("e")
+      spark.sql(sql)
+    }
+    val random = new scala.util.Random(cells)
+    val played = withConf("spark.sql.shuffle.partitions" -> cells.toString) {
+      new PlayedQuery(Seq(edges), PlayedQuery.AsBatches())(if (changes) query.incrementalEnumerate("weight") else query)
+    }
+    for (_ <- 1 to 3) {
+      edges.add(Seq.fill(14)(Node.random(random)): _*)
+      val _ = played.next()
+    }
+    val afterwards = use(() => query.enumerateFull(played.checkpoint), played.checkpoint)
+    played.close()
+    afterwards()
+  }
+
+  private def bag(rows: Array[Row]): Map[Row, Int] = rows.toSeq.groupMapReduce(identity)(_ => 1)(_ + _)
+
+  for {
+    (kind, sql, changes, cells) <- Seq(
+      ("changes", plain, true, 6),
+      ("changes, with a residual", s"$plain WHERE a.src + b.dst <> c.dst + 1", true, 4),
+      ("appended", plain, false, 1)
+    )
+  } test(s"oracle_ rows by values: $cells cells, $kind") {
+    var found = 0
+    asked(sql, changes, cells) { full =>
+      val all = full.collect()
+      spark.createDataFrame(java.util.Arrays.asList(all: _*), full.schema).createOrReplaceTempView("all_rows")
+      for (condition <- conditions) {
+        val rows = full.where(condition).collect()
+        val expected = spark.sql("SELECT * FROM all_rows").where(condition).collect()
+        assert(bag(rows) == bag(expected), condition)
+        if (condition.length < 12) assert(full.where(condition).count() == expected.length, condition)
+        found += rows.length
+      }
+    }
+    assert(found > 200, found)
+  }
+
+  test("values are looked up in a running query's trees, without its log") {
+    played(plain, changes = true, cells = 4) { (full, checkpoint) =>
+      val result = full()
+      def read() = ("via = 3" +: Seq("src = 1 AND small > 0", "dst IN (1, 2)")).map(c => bag(result.where(c).collect()))
+      def count() = result.where("via = 3").count()
+      val (before, number) = (read(), count())
+      val state = java.nio.file.Paths.get(checkpoint, "state")
+      java.nio.file.Files.move(state, state.resolveSibling("hidden"))
+      intercept[Exception](result.where("src > 1").collect())
+      val again = (read(), count())
+      org.apache.commons.io.FileUtils.deleteDirectory(state.toFile) // attempts to open stores made folders
+      java.nio.file.Files.move(state.resolveSibling("hidden"), state)
+      assert(again == (before -> number) && number > 5)
+      () => ()
+    }
+  }
+
+  private def refused(body: => Any): String =
+    intercept[SparkThrowable](body).getCondition.stripPrefix("JOINLESS_LOOKUP.")
+
+  test("oracle_ rows by a key, by many keys, and how often a row is there") {
+    asked(plain, changes = true, cells = 4) { full =>
+      val all = full.collect()
+      def those(p: Row => Boolean) = bag(all.filter(p))
+      val via = all.head.getAs[Int]("via")
+      assert(bag(full.lookup(Map("via" -> via)).collect()) == those(_.getAs[Int]("via") == via))
+      assert(bag(full.lookup(Map("VIA" -> via.toDouble)).collect()) == those(_.getAs[Int]("via") == via))
+      assert(bag(full.lookup(Map[String, Any]("src" -> null, "via" -> via.toLong)).collect()) ==
+        those(r => r.isNullAt(0) && r.getAs[Int]("via") == via))
+      assert(bag(full.lookup(Map("day" -> "2024-01-02")).collect()) ==
+        those(_.getAs[Any]("day").toString == "2024-01-02"))
+      val pairs = all.map(r => (Option(r.get(0)).map(_.toString.toInt), r.getAs[Int]("dst"))).distinct.take(5).toSeq
+      def isPair(r: Row) = pairs.contains((Option(r.get(0)).map(_.toString.toInt), r.getAs[Int]("dst")))
+      val keys = spark.createDataFrame(pairs).toDF("src", "dst")
+      assert(bag(full.lookup(keys).collect()) == those(isPair))
+      assert(full.lookup(keys).count() == all.count(isPair))
+      assert(full.lookup(keys.where("dst > 99")).count() == 0)
+      val many = spark.range(-2000, 3).selectExpr("id AS via")
+      assert(bag(full.lookup(many).collect()) == those(_.getAs[Int]("via") <= 2))
+      for ((row, n) <- bag(all).take(3)) {
+        val values = row.schema.fieldNames.zip(row.toSeq).toMap
+        assert(full.weightOf(values) == n)
+        val _ = assert(full.weightOf(values + ("last" -> 99)) == 0)
+      }
+    }
+  }
+
+  test("look-ups that are refused") {
+    asked(plain, changes = false, cells = 1) { full =>
+      assert(refused(full.lookup(Map.empty[String, Any])) == "NO_COLUMN")
+      val unknown = intercept[SparkThrowable](full.lookup(Map("viaa" -> 1)))
+      assert(unknown.asInstanceOf[Exception].getMessage.contains("Did you mean via?"))
+      for (value <- Seq[Any]("x", 7.5, 1L << 40, true, java.sql.Date.valueOf("2024-01-01")))
+        assert(refused(full.lookup(Map("via" -> value))) == "VALUE", value)
+      assert(refused(full.lookup(Map("money" -> 0.001))) == "VALUE")
+      assert(refused(full.lookup(spark.range(3).selectExpr("id / 2 AS via"))) == "VALUE")
+      assert(refused(full.lookup(spark.range(3).toDF("x"))) == "UNKNOWN_COLUMN")
+      assert(refused(full.weightOf(Map("via" -> 1))) == "ROW")
+      assert(refused(full.selectExpr("src AS x", "via AS x").lookup(Map("x" -> 1))) == "AMBIGUOUS_COLUMN")
+      val _ = assert(refused(spark.range(3).toDF("x").lookup(Map("x" -> 1))) == "NO_RESULT")
+    }
+    val stream = PlayedStream.of[Node](spark)(org.apache.spark.sql.Encoders.product[Node]).toDF
+    assert(refused(stream.lookup(Map("src" -> 1))) == "STREAM")
+  }
+
+  test("plan_ only cells that can hold the values are asked") {
+    asked(plain, changes = false, cells = 6) { full =>
+      def partitions(condition: String) = full.where(condition).select("src").rdd.getNumPartitions
+      assert(full.rdd.getNumPartitions == 6)
+      val (one, both) = (partitions("via = 3"), partitions("via = 3 AND dst = 4"))
+      assert(one < 6 && both == 1, s"$one, $both")
+      assert(partitions("src = 3") == 6)
+      val _ = assert(full.where("via IS NULL").count() == 0)
+    }
+  }
+}
+
+object LookupSpec {
+  final case class Node(
+      src: java.lang.Integer,
+      dst: Int,
+      name: String,
+      day: java.sql.Date,
+      small: Short,
+      money: java.math.BigDecimal,
+      n: Int
+  )
+
+  object Node {
+    def random(random: scala.util.Random): Node = Node(
+      if (random.nextInt(5) == 0) null else random.nextInt(6),
+      random.nextInt(6),
+      random.nextInt(6) match { case 0 => null; case 1 => ""; case i => s"a name of node $i" },
+      java.sql.Date.valueOf(s"2024-01-0${1 + random.nextInt(5)}"),
+      random.nextInt(3).toShort,
+      java.math.BigDecimal.valueOf(random.nextInt(4) * 125L, 2),
+      1 + random.nextInt(2)
+    )
+  }
+}
