@@ -7,8 +7,8 @@ import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.{DataFrame, Row}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Rows of complete results by values of their columns, against Spark's own filter of all rows: of a
-  * running query, and of its checkpoint when it has ended.
+/** Rows of complete results by values of their columns, against Spark's own filter of all rows: of
+  * a running query, and of its checkpoint when it has ended.
   */
 class LookupSpec extends AnyFunSuite with SharedSpark {
   import LookupSpec._
@@ -42,7 +42,8 @@ class LookupSpec extends AnyFunSuite with SharedSpark {
       ask(full()); () => { ask(full()); ask(spark.read.format("joinless").load(checkpoint)) }
     }
 
-  /** Plays a query; `use` gets its result and checkpoint, and returns what is done when it has ended. */
+  /** Plays a query; `use` gets its result and checkpoint, and returns what is done when it has
+    * ended. */
   private def played(sql: String, changes: Boolean, cells: Int)(use: (() => DataFrame, String) => () => Unit): Unit = {
     val edges = PlayedStream.of[Node](spark)(org.apache.spark.sql.Encoders.product[Node])
     def query = {
