@@ -111,7 +111,7 @@ final case class ResultScan(
   /** The run of the query that has the checkpoint in use, if this application runs it. Its trees can
     * be read where they hold every row, also by values.
     */
-  private lazy val running: Option[java.util.UUID] =
+  private def running: Option[java.util.UUID] =
     if ((taken.isEmpty || isLookup) && spec.shape.reduction.isEmpty) RunningStores.run(snapshot.stores.checkpoint)
     else None
 
