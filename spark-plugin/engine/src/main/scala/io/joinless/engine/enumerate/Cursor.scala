@@ -273,7 +273,8 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   }
 
   /** The key of the level's list: inlined with the tuple of an earlier level, read from its
-    * memoized keys, or that tuple itself. For a level that starts from no tuple, the key of the start.
+    * memoized keys, or that tuple itself. For a level that starts from no tuple, the key of the
+    * start.
     */
   private def keyOf(level: Level): Int =
     if (level.source != null) level.source.inlinedKey

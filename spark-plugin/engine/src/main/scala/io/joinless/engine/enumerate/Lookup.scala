@@ -13,9 +13,9 @@ final case class BoundField(relation: Int, field: KeyField, values: Set[FieldVal
 /** The results that have given values in some fields, at the cost of these results (algorithms
   * A70).
   *
-  * A field that is a key of an attribute binds it in all relations. If the bound attributes have all
-  * those of an edge of the tree, the results lie under the edge's keys with these values. One such
-  * key is found by one probe, and the walk begins with the alive tuples that have it:
+  * A field that is a key of an attribute binds it in all relations. If the bound attributes have
+  * all those of an edge of the tree, the results lie under the edge's keys with these values. One
+  * such key is found by one probe, and the walk begins with the alive tuples that have it:
   * {{{
   * R(a,b) ⋈ S(b,c) ⋈ T(c,d) as S{R, T}, where b = 7
   *
@@ -24,9 +24,9 @@ final case class BoundField(relation: Int, field: KeyField, values: Set[FieldVal
   * level 2   T   V_s of T under the key of S's tuple
   * }}}
   * Among several edges, the one with the fewest keys is taken, then the one with the fewest tuples.
-  * If there is none, or if it would have more keys than its index, the smallest relation that has a
-  * bound field is scanned, key by key, and its tuples are compared. A combination is rejected at the
-  * first level that binds a field with another value.
+  * If there is none, or if it would have more keys than its index, the smallest relation
+  * that has a bound field is scanned, key by key, and its tuples are compared. A combination is
+  * rejected at the first level that binds a field with another value.
   *
   * Cost: with all bound fields in the key, constant delay, and two probes per key that has no
   * result. Else also one move per tuple that is compared. The tree must not change during the

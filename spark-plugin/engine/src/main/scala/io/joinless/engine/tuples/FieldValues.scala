@@ -2,8 +2,8 @@ package io.joinless.engine.tuples
 
 /** A set of values of one field: whether a row has one of them costs one probe.
   *
-  * A value is the words that a key has for it ([[KeyReader]]): one word, or for a variable field its
-  * size in bytes and its data, zero padded. NULL is None.
+  * A value is the words that a key has for it ([[KeyReader]]): one word, or for a variable field
+  * its size in bytes and its data, zero padded. NULL is None.
   */
 final class FieldValues(field: KeyField, values: Iterable[FieldValues.Value]) {
   private[this] val nullSafe = Array(true)

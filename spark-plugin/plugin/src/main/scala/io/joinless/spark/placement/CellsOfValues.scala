@@ -6,8 +6,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 /** The cells that can have results with some values of columns, in ascending order.
   *
   * A column that is a key of an attribute with several coordinates has, for each value, one
-  * coordinate there ([[Cells]]). Other columns exclude no cell. A NULL where NULL joins nothing is in
-  * no cell.
+  * coordinate there ([[Cells]]). Other columns exclude no cell. A NULL where NULL joins nothing is
+  * in no cell.
   */
 object CellsOfValues {
 

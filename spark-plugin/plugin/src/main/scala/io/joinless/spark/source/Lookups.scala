@@ -16,8 +16,8 @@ import org.apache.spark.sql.{Column, DataFrame}
 /** The rows of complete results that have given values, as conditions that scans take
   * ([[EqualValues]]).
   *
-  * Values are compared as they are, NULL with NULL. A value of another type than its column is cast,
-  * if the cast back gives the same value; otherwise no row could have it, and it is an error.
+  * Values are compared as they are, NULL with NULL. A value of another type than its column is
+  * cast, if the cast back gives the same value; otherwise no row could have it, and it is an error.
   */
 object Lookups {
 
@@ -39,8 +39,8 @@ object Lookups {
     Plans.dataFrame(df, Filter(conditions.reduce(And(_, _)), Plans.analyzed(df)))
   }
 
-  /** The rows whose values in the columns of `keys` are those of one of its rows. Up to `MostListed`
-    * keys are read now, and listed; more are joined.
+  /** The rows whose values in the columns of `keys` are those of one of its rows. Up to
+    * `MostListed` keys are read now, and listed; more are joined.
     */
   def apply(df: DataFrame, keys: DataFrame): DataFrame = {
     if (keys.isStreaming) throw JoinlessErrors.lookup("STREAM")
