@@ -45,10 +45,22 @@ final class ThinnedPositions(fraction: Double, replacement: Boolean, seed: Long,
     chunk.clear()
     while (chunk.size < ChosenPositions.Chunk && (copies > 0L || advance())) {
       chunk.add(position)
-      copies -= 1L
-      if (copies == 0L) position.add(0L, 1L)
+      take()
     }
     chunk
+  }
+
+  /** The next chosen one of fewer than 2^63^ positions; −1 after the last one. */
+  def nextLong(): Long =
+    if (copies > 0L || advance()) {
+      val chosen = position.low
+      take()
+      chosen
+    } else -1L
+
+  private def take(): Unit = {
+    copies -= 1L
+    if (copies == 0L) position.add(0L, 1L)
   }
 
   /** Moves to the next chosen position; false if there is none. */

@@ -3,6 +3,7 @@ package io.joinless.spark.source
 import scala.collection.mutable.ArrayBuffer
 
 import io.joinless.engine.positions.{ChosenPositions, Located, Positions}
+import io.joinless.engine.sample.ThinnedPositions
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.exec.rows.OutputRow
 import org.apache.spark.TaskContext
@@ -34,9 +35,16 @@ final private[source] class CellPositions(scan: ResultCells, cell: Int) extends 
 
   /** The rows at chosen positions, but for those that are rejected. The same object each time.
     *
-    * @param choose called once, with the number of positions
+    * If hardly any position is a row, all rows are enumerated: that leaves out what is rejected
+    * early.
+    *
+    * @param choose called at most once, with the number of positions
+    * @param ofAll chooses among the rows of an enumeration
     */
-  def rows(choose: BigInt => Chosen): Iterator[InternalRow] = scan.counted(cell) {
+  def rows(
+      choose: BigInt => Chosen,
+      ofAll: Iterator[InternalRow] => Iterator[InternalRow] = identity
+  ): Iterator[InternalRow] = scan.counted(cell) {
     var chosen: Option[Chosen] = None
     def of(positions: Positions): Chosen = {
       chosen = Some(chosen.getOrElse(choose(positions.total)))
@@ -49,12 +57,20 @@ final private[source] class CellPositions(scan: ResultCells, cell: Int) extends 
         val few = Option(of(positions)).filter(_.atMost <= FewRows)
         few.map(read(tree, positions, _).map(_.copy()).to(ArrayBuffer))
       }.flatten
-    ofRunning.fold(rebuilt(of))(_.iterator)
+    ofRunning.fold {
+      val (own, positions) = ownPositions()
+      if (isSparse(own, positions)) ofAll(new EnumeratedRows(scan, own, cell).iterator)
+      else read(own, positions, of(positions))
+    }(_.iterator)
   }
 
-  private def rebuilt(chosen: Positions => Chosen): Iterator[InternalRow] = {
-    val (own, positions) = ownPositions()
-    read(own, positions, chosen(positions))
+  /** Whether of some positions, always the same ones, hardly any is a row. */
+  private def isSparse(tree: ViewTree, positions: Positions): Boolean = {
+    val total = positions.total
+    scan.rejects && total > Probes && {
+      val probes = new ThinnedPositions((BigDecimal(Probes) / BigDecimal(total)).toDouble, false, 0L, total)
+      read(tree, positions, Chosen(probes, Probes)).take(Probes / Sparse).size < Probes / Sparse
+    }
   }
 
   /** A tree of the reader's own, with its positions. */
@@ -85,6 +101,10 @@ private[source] object CellPositions {
 
   /** So many rows are copied while a running query may wait. */
   final val FewRows = 1 << 16
+
+  /** Rows are enumerated if fewer than one in so many positions is a row, by so many probes. */
+  final private val Sparse = 256
+  final private val Probes = 1 << 16
 
   /** The rows of located results. */
   final class RowsAt(scan: ResultCells, tree: ViewTree, cell: Int) {

@@ -21,9 +21,25 @@ final private class ThinnedReader(scan: ResultCells, cell: Int, thinned: Reading
     extends OneCellReader(scan, cell) {
   import thinned._
 
-  override protected def open(): Iterator[InternalRow] = positions.rows { total =>
-    val expected = BigDecimal(total) * BigDecimal(fraction) + 1
-    Chosen(new ThinnedPositions(fraction, replacement, CellSeed(seed, cell), total), expected.toBigInt)
+  override protected def open(): Iterator[InternalRow] = positions.rows(
+    { total =>
+      val expected = BigDecimal(total) * BigDecimal(fraction) + 1
+      Chosen(chosenOf(total), expected.toBigInt)
+    },
+    thin
+  )
+
+  private def chosenOf(total: BigInt) = new ThinnedPositions(fraction, replacement, CellSeed(seed, cell), total)
+
+  private def thin(all: Iterator[InternalRow]): Iterator[InternalRow] = {
+    val chosen = chosenOf(Long.MaxValue)
+    var (number, next) = (0L, chosen.nextLong())
+    all.flatMap { row =>
+      var copies = 0
+      while (next == number) { copies += 1; next = chosen.nextLong() }
+      number += 1L
+      Iterator.fill(copies)(row)
+    }
   }
 }
 

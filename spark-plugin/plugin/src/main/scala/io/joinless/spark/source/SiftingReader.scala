@@ -3,11 +3,9 @@ package io.joinless.spark.source
 import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
-import io.joinless.engine.enumerate.FullEnumeration
 import io.joinless.engine.positions.Positions
 import io.joinless.engine.sample.KeyedPositions
 import io.joinless.engine.view.ViewTree
-import io.joinless.spark.exec.rows.OutputRow
 import org.apache.spark.sql.catalyst.InternalRow
 
 /** Candidates of one cell for a sample, where some combinations are rejected: positions are drawn
@@ -110,13 +108,11 @@ final private class SiftingReader(
 
   /** Calls `f` with the stored rows, the row and the number of copies of each result. */
   private def foreach(tree: ViewTree)(f: (Array[Int], InternalRow, Long) => Unit): Unit = {
-    val arenaOf = scan.arenas(tree)
-    val results = new FullEnumeration(tree, scan.residualsOver(arenaOf))
-    val output = new OutputRow(scan.spec, arenaOf, words = tree.words, place = tree.location)
-    val shown = scan.shown(cell)
-    while (results.next()) {
-      val row = shown(output.update(results))
-      if (row != null) f(results.rows, row, results.weight)
+    val rows = new EnumeratedRows(scan, tree, cell)
+    var row = rows.next()
+    while (row != null) {
+      f(rows.ids, row, rows.copies)
+      row = rows.next()
     }
   }
 }

@@ -242,6 +242,31 @@ class ResultsOnDemandSpec extends AnyFunSuite with SharedSpark {
     query.close()
   }
 
+  test("where nearly all combinations are rejected, rows are enumerated") {
+    val edges = PlayedStream.of[Edge](spark)(org.apache.spark.sql.Encoders.product[Edge])
+    edges.toDF.weightedChangelog("n").createOrReplaceTempView("e")
+    val query = spark.sql("SELECT a.src, a.dst AS x, b.dst AS y, c.dst AS z FROM e a JOIN e b ON a.src = b.src " +
+      "JOIN e c ON b.src = c.src WHERE a.dst + b.dst + c.dst < 9")
+    val played = new PlayedQuery(Seq(edges), PlayedQuery.AsBatches())(query.incrementalEnumerate("weight"))
+    edges.add((for (src <- 1 to 2; dst <- 1 to 60) yield Edge(src, dst, 1 + dst % 2)): _*)
+    played.next()
+    played.close()
+    val full = query.enumerateFull(played.checkpoint)
+    val copies = bag(rows(full))
+    val n = copies.values.sum
+    assert(n > 200 && n < 2 * 60 * 60 * 60 / 256)
+    val paged = (0 to n / 100).flatMap(i => rows(full.offset(100 * i).limit(100)))
+    assert(bag(paged) == copies && rows(full.page(77, 9)) == paged.slice(77, 86))
+    assert(full.exactCount == n && full.count() == n)
+    for (replacement <- Seq(false, true)) {
+      val samples = (1 to 6).map(seed => rows(full.sample(replacement, 0.3, seed.toLong)))
+      checkLaw(copies, samples, 0.3 * n, if (replacement) 1.0 else 0.7)
+      assert(rows(full.sample(replacement, 0.3, 1)) == samples.head)
+      assert(rows(full.sampleOf(50, 1, replacement)).size == 50)
+    }
+    assert(bag(rows(full.sampleOf(n, 1))) == copies)
+  }
+
   test("what is no complete result, and sizes that make no sense") {
     val query = new Played(plain, changes = true, cells = 1)
     def refused(body: => Any): String = condition(body).stripPrefix("JOINLESS_ON_DEMAND.")
