@@ -1,6 +1,6 @@
 package io.joinless.engine
 
-import io.joinless.engine.enumerate.{BoundField, Lookup, Residual}
+import io.joinless.engine.enumerate.{BoundField, Lookup, Residual, TooManyTests}
 import io.joinless.engine.oracle.{Rows, Streams}
 import io.joinless.engine.query.{Hypergraph, RelationNode, ShapesOfQueries}
 import io.joinless.engine.tuples.{FieldValues, KeyField}
@@ -266,6 +266,9 @@ class OperationCountSpec extends AnyFunSuite {
       val (ofEnd, scanned, endByKey) = found(0, 0, 14L)
       // the rows of one relation are looked at, not the results
       assert(ofEnd == 4 && !endByKey && scanned <= 6L * size)
+      val end = BoundField(0, KeyField(0, variable = false), Set(Some(IndexedSeq(-1L))))
+      assert(!new Lookup(stream.tree, IndexedSeq.empty, IndexedSeq(end), mostTests = 2L * size).next())
+      intercept[TooManyTests](new Lookup(stream.tree, IndexedSeq.empty, IndexedSeq(end), mostTests = size - 1L).next())
     }
   }
 

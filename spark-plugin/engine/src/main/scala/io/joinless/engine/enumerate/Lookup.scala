@@ -1,6 +1,7 @@
 package io.joinless.engine.enumerate
 
 import scala.collection.immutable.BitSet
+import scala.util.control.NoStackTrace
 
 import io.joinless.engine.tuples.{FieldValues, KeyField, KeyReader}
 import io.joinless.engine.view.{ViewNode, ViewTree}
@@ -9,6 +10,9 @@ import io.joinless.engine.view.{ViewNode, ViewTree}
   * `values`. NULL is found where the field is NULL.
   */
 final case class BoundField(relation: Int, field: KeyField, values: Set[FieldValues.Value])
+
+/** A look-up has tested as much as it may: the enumeration cannot go on. */
+final class TooManyTests extends RuntimeException("a look-up tests too many combinations") with NoStackTrace
 
 /** The results that have given values in some fields, at the cost of these results (algorithms
   * A70).
@@ -24,15 +28,23 @@ final case class BoundField(relation: Int, field: KeyField, values: Set[FieldVal
   * level 2   T   V_s of T under the key of S's tuple
   * }}}
   * Among several edges, the one with the fewest keys is taken, then the one with the fewest tuples.
-  * If there is none, or if it would have more keys than its index, the smallest relation that has a
-  * bound field is scanned, key by key, and its tuples are compared. A combination is rejected at
-  * the first level that binds a field with another value.
+  * If there is none, or if it would have more keys than its index, the smallest relation
+  * that has a bound field is scanned, key by key, and its tuples are compared. A combination is
+  * rejected at the first level that binds a field with another value.
   *
   * Cost: with all bound fields in the key, constant delay, and two probes per key that has no
   * result. Else also one move per tuple that is compared. The tree must not change during the
   * enumeration.
+  *
+  * @param mostTests how many tuples and combinations may be tested, since between two results there
+  *     can be any number of them; then `next` throws [[TooManyTests]]
   */
-final class Lookup(tree: ViewTree, residuals: IndexedSeq[Residual], bounds: IndexedSeq[BoundField]) extends Results {
+final class Lookup(
+    tree: ViewTree,
+    residuals: IndexedSeq[Residual],
+    bounds: IndexedSeq[BoundField],
+    mostTests: Long = Long.MaxValue
+) extends Results {
   private[this] val block = tree.block
 
   /** The values of each bound attribute. */
@@ -50,7 +62,8 @@ final class Lookup(tree: ViewTree, residuals: IndexedSeq[Residual], bounds: Inde
   /** Whether the cost is that of the results. */
   val costsResults: Boolean = isByKey && checks.isEmpty && residuals.isEmpty
 
-  private[this] val cursor = new Cursor(tree, residuals ++ checks)
+  private[this] var tests = 0L
+  private[this] val cursor = new Cursor(tree, (residuals ++ checks).map(counted))
 
   val rows: Array[Int] = cursor.tuples
   val pointers: WordPointers = cursor.pointers
@@ -65,6 +78,15 @@ final class Lookup(tree: ViewTree, residuals: IndexedSeq[Residual], bounds: Inde
   def changed: Long = cursor.changed
 
   def weight: Long = cursor.weight
+
+  private def counted(condition: Residual): Residual = new Residual {
+    val relations: IndexedSeq[Int] = condition.relations
+    def accept(rows: Array[Int]): Boolean = {
+      tests += 1
+      if (tests > mostTests) throw new TooManyTests
+      condition.accept(rows)
+    }
+  }
 
   /** Starts under the next key that has results; false if there is none. */
   private def startNext(): Boolean = {

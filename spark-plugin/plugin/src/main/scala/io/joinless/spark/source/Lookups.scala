@@ -39,8 +39,8 @@ object Lookups {
     Plans.dataFrame(df, Filter(conditions.reduce(And(_, _)), Plans.analyzed(df)))
   }
 
-  /** The rows whose values in the columns of `keys` are those of one of its rows. Up to `MostListed`
-    * keys are read now, and listed; more are joined.
+  /** The rows whose values in the columns of `keys` are those of one of its rows. Up to
+    * `MostListed` keys are read now, and listed; more are joined.
     */
   def apply(df: DataFrame, keys: DataFrame): DataFrame = {
     if (keys.isStreaming) throw JoinlessErrors.lookup("STREAM")

@@ -2,7 +2,7 @@ package io.joinless.spark.source
 
 import scala.collection.mutable.ArrayBuffer
 
-import io.joinless.engine.enumerate.{Lookup, Residual}
+import io.joinless.engine.enumerate.{Lookup, Residual, TooManyTests}
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.exec.rows.OutputRow
@@ -20,7 +20,7 @@ import org.apache.spark.unsafe.Platform
 final private[source] class TreeLookup(scan: ResultCells, cell: Int) {
   import TreeLookup._
 
-  /** The rows; None if this executor does not have the tree, or they are many. */
+  /** The rows; None if this executor does not have the tree, or they are many, or hard to find. */
   def rows: Option[ArrayBuffer[InternalRow]] = inTree { tree =>
     val arenaOf = scan.arenas(tree)
     val results = lookup(tree, arenaOf)
@@ -54,6 +54,7 @@ final private[source] class TreeLookup(scan: ResultCells, cell: Int) {
   private def inTree[A](read: ViewTree => Option[A]): Option[A] = {
     val tree = new CellTree(scan.spec, scan.stores, cell, scan.cacheMaxBytes, scan.lookedUpIn)
     try tree.ofRunning(read).flatten
+    catch { case _: TooManyTests => None }
     finally tree.close()
   }
 
@@ -63,11 +64,14 @@ final private[source] class TreeLookup(scan: ResultCells, cell: Int) {
       val columns = scan.spec.inputs(scan.spec.relations(filter.relation).input).columns.size
       new OfRelation(filter.relation, filter.condition, columns, arenaOf(filter.relation))
     }
-    new Lookup(tree, scan.residualsOver(arenaOf) ++ others, equal.flatten.map(_.bound).toIndexedSeq)
+    new Lookup(tree, scan.residualsOver(arenaOf) ++ others, equal.flatten.map(_.bound).toIndexedSeq, MostTests)
   }
 }
 
 private[source] object TreeLookup {
+
+  /** So many tuples and combinations are tested while a running query may wait. */
+  final val MostTests = 1L << 22
 
   /** A condition on the rows of one relation, in place. */
   final private class OfRelation(relation: Int, condition: Expression, columns: Int, arena: TupleArena)
