@@ -16,11 +16,13 @@ class PositionsDrawnSpec extends AnyFunSuite {
 
   private def chunk(chosen: ChosenPositions): Vector[BigInt] = {
     val list = chosen.next()
-    Vector.tabulate(list.size) { i =>
+    val positions = Vector.tabulate(list.size) { i =>
       val position = new Wide
       list.read(i, position)
       position.toBigInt
     }
+    assert(positions == positions.sorted)
+    positions
   }
 
   private def assertUniform(counts: Iterable[Int], expected: Double): Unit = {

@@ -111,7 +111,7 @@ final case class ResultScan(
   /** The run of the query that has the checkpoint in use, if this application runs it. Its trees can
     * be read where they hold every row, also by values.
     */
-  private lazy val running: Option[java.util.UUID] =
+  private def running: Option[java.util.UUID] =
     if ((taken.isEmpty || isLookup) && spec.shape.reduction.isEmpty) RunningStores.run(snapshot.stores.checkpoint)
     else None
 
@@ -136,6 +136,7 @@ final case class ResultScan(
     def rebound(e: Expression) = e.transform { case BoundReference(i, dataType, _) =>
       BoundReference(needed.indexOf(i), dataType, nullable = true)
     }
+    val found = running
     val cells = ResultCells(
       spec.shaped(_.copy(output = needed.map(spec.output).toIndexedSeq).having(ResultSpec, None)),
       result.residuals,
@@ -143,8 +144,8 @@ final case class ResultScan(
       result.filters.map(rebound),
       taken,
       snapshot.stores,
-      running.filter(_ => taken.isEmpty),
-      running.filter(_ => isLookup),
+      found.filter(_ => taken.isEmpty),
+      found.filter(_ => isLookup),
       JoinlessConf.active.cacheMaxBytes
     )
     ResultReaderFactory(cells, reading)
