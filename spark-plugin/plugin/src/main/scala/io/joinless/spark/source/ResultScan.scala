@@ -136,6 +136,7 @@ final case class ResultScan(
     def rebound(e: Expression) = e.transform { case BoundReference(i, dataType, _) =>
       BoundReference(needed.indexOf(i), dataType, nullable = true)
     }
+    val found = running
     val cells = ResultCells(
       spec.shaped(_.copy(output = needed.map(spec.output).toIndexedSeq).having(ResultSpec, None)),
       result.residuals,
@@ -143,8 +144,8 @@ final case class ResultScan(
       result.filters.map(rebound),
       taken,
       snapshot.stores,
-      running.filter(_ => taken.isEmpty),
-      running.filter(_ => isLookup),
+      found.filter(_ => taken.isEmpty),
+      found.filter(_ => isLookup),
       JoinlessConf.active.cacheMaxBytes
     )
     ResultReaderFactory(cells, reading)
