@@ -90,6 +90,10 @@ READINGS = [
     *[
         Bad(f"{call.split('(')[0]} in SQL: {name}", condition, state, message, lambda w, call=call: w.table(call))  # type: ignore[misc]
         for name, call, condition, state, message in (
+            ("no size", "sample(TABLE(e))", "JOINLESS_SAMPLE.ARGUMENTS", "22023", "a size and a seed"),
+            ("a size of 0", "sample(TABLE(e), 0)", "JOINLESS_SAMPLE.SIZE", "22023", "from 1 to"),
+            ("a negative size", "sample(TABLE(e), -5, 7)", "JOINLESS_SAMPLE.SIZE", "22023", "-5"),
+            ("too many", "sample(TABLE(e), 10000001)", "JOINLESS_SAMPLE.SIZE", "22023", "10000001"),
             ("no table", "expire('e', 'dst', '1 hour')", "JOINLESS_EXPIRY.ARGUMENTS", "42703", "takes a table"),
             ("no such name", "expire(TABLE(w1), nothing, '1 hour')", "JOINLESS_EXPIRY.NOT_FOUND", "42703", "nothing"),
             ("NULL", "expire(TABLE(w1), NULL, '1 hour')", "JOINLESS_EXPIRY.ARGUMENTS", "42703", "NULL"),
@@ -113,7 +117,6 @@ READINGS = [
         reading(f"on demand: {name}", f"JOINLESS_ON_DEMAND.{condition}", "0A000", message, act)
         for name, condition, message, act in (
             ("a count of a stream", "STREAM", "enumerate_full", lambda w: joinless.count(w.session.sql(PATH))),
-            ("a sample of a stream", "STREAM", "is a stream", lambda w: joinless.sample(w.session.sql(PATH), 5)),
             (
                 "a sample of a table",
                 "NO_RESULT",

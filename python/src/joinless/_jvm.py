@@ -82,6 +82,12 @@ def page(df: DataFrame, offset: int, size: int) -> DataFrame:
     return DataFrame(_api(df, "joinless.page").page(df._jdf, str(offset), size), df.sparkSession)
 
 
+def is_streaming(df: DataFrame, what: str) -> bool:
+    """Whether a DataFrame of a session with Joinless reads a stream."""
+    _api(df, what)
+    return bool(df.isStreaming)
+
+
 def kept_sample(df: DataFrame, size: int, seed: int) -> DataFrame:
     """A sample of the result of the streaming query `df` that is kept up to date."""
     return DataFrame(_api(df, "joinless.sample").keptSample(df._jdf, size, seed), df.sparkSession)

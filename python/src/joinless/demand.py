@@ -127,11 +127,12 @@ def sample(result: DataFrame, size: int, seed: int | None = None, replacement: b
     """
     _arguments.number("joinless.sample", "size", size, optional=False)
     _arguments.flag("joinless.sample", "replacement", replacement)
-    if result.isStreaming:
-        if replacement:
-            raise ValueError("joinless.sample keeps samples without replacement only; leave replacement out")
-        return _jvm.kept_sample(result, size, 0 if seed is None else _arguments.seed("joinless.sample", "seed", seed))
-    return _jvm.sample(result, size, _arguments.seed("joinless.sample", "seed", seed), replacement)
+    drawn = _arguments.seed("joinless.sample", "seed", seed)
+    if not _jvm.is_streaming(result, "joinless.sample"):
+        return _jvm.sample(result, size, drawn, replacement)
+    if replacement:
+        raise ValueError("joinless.sample keeps samples without replacement only; leave replacement out")
+    return _jvm.kept_sample(result, size, 0 if seed is None else drawn)
 
 
 def of_checkpoint(function: str, checkpoint: str | os.PathLike[str]) -> DataFrame:

@@ -80,7 +80,7 @@ private[mutants] object SampleMutants {
     Mutant(
       "sample: deletions fill no places",
       batch,
-      "if (sample.removeWhere(isGone(_)) > 0) refill(draws, bound)" -> "{ val _ = sample.removeWhere(isGone(_)) + bound }"
+      "if (sample.removeWhere(isGone(_)) > 0) refill(draws, bound)" -> "val _ = sample.removeWhere(isGone(_)) + bound"
     ),
     Mutant(
       "sample: results that are left are as many as before",

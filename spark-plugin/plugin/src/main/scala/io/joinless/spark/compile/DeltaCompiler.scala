@@ -176,7 +176,7 @@ final class DeltaCompiler(
     /** A side of a join, with rows that are no stream's replaced by a stream of changes. */
     def side(plan: LogicalPlan): LogicalPlan = plan match {
       case _: Project | _: Filter => plan.withNewChildren(plan.children.map(side))
-      case _: Union | _: Expand | _: Generate | _: Window if isNoStream(plan, streams) =>
+      case _: Union | _: Expand | _: Generate | _: Window | _: SampleOf if isNoStream(plan, streams) =>
         replaced(plan)(stored(plan, streams))
       case other => other
     }
@@ -184,7 +184,6 @@ final class DeltaCompiler(
       case aggregate: Aggregate if aggregate.isStreaming && reason.isEmpty =>
         replaced(aggregate)(groups(aggregate, streams))
       case StoredInput(child) if reason.isEmpty => replaced(child)(stored(child, streams))
-      case sample: SampleOf if reason.isEmpty => replaced(sample)(sampled(sample, streams))
       case union: Union if reason.isEmpty && union.exists(expires(_, streams)) =>
         // rows of the other parts have no such time: the union reads rows that expire as changes
         val isStream = !isRowWise(union, streams)
@@ -213,6 +212,7 @@ final class DeltaCompiler(
     case Project(_, child) => isNoStream(child, streams)
     case Filter(_, child) => isNoStream(child, streams)
     case _: Expand | _: Generate | _: Window => isRowWise(plan, streams)
+    case _: SampleOf => true
     case _ => false
   }
 
@@ -220,10 +220,10 @@ final class DeltaCompiler(
   private def stored(plan: LogicalPlan, streams: Streams): Either[Reason, LogicalPlan] =
     rows(plan, streams, Consumer.Block).map(streams.addRows(_, plan.output))
 
-  /** A stream of the changes of a sample. It is drawn from the results of a block, without listing
-    * them, where the plan is one; else from rows that are stored one by one.
+  /** The changes of a sample. It is drawn from the results of a block, without listing them, where
+    * the plan is one; else from rows that are stored one by one.
     */
-  private def sampled(mark: SampleOf, streams: Streams): Either[Reason, LogicalPlan] = {
+  private def sampled(mark: SampleOf, streams: Streams): Either[Reason, WeightedRows] = {
     val consumer = Consumer.Sample(SampledRows.spec(mark))
 
     /** Whether each result of the plan is one of a block. */
@@ -234,7 +234,7 @@ final class DeltaCompiler(
       _ <- Option.when(streams.emission.isFinal)(Reason(Reason.SampleIsNotFinal)).toLeft(())
       input <- if (isBlock) Right(mark.child) else stored(mark.child, streams)
       rows <- block(input, streams, consumer)
-    } yield streams.addRows(rows, mark.output)
+    } yield rows
   }
 
   /** The block that a plan is, with the times by which its rows are bounded. */
@@ -272,6 +272,7 @@ final class DeltaCompiler(
         rows(expand.child, streams, consumer.ofRows).map(rows => streams.windowsInTime(rows.expand(expand), expand))
       case generate: Generate if isRowWise(generate, streams) =>
         rows(generate.child, streams, consumer.ofRows).map(_.generate(generate))
+      case sample: SampleOf => sampled(sample, streams)
       case window: Window if isRowWise(window, streams) =>
         rows(window.child, streams, consumer.ofWindows).map(_.windows(window))
       case Project(list, child) if isRowWise(child, streams) =>
@@ -293,6 +294,7 @@ final class DeltaCompiler(
           case _ => false
         }
       )
+    case _: SampleOf => true
     case Window(_, _, _, child, _) => isRowWise(child, streams)
     case _: Expand | _: Generate => plan.isStreaming && DeltaScope.changing(plan.expressions).isEmpty
     case Project(list, child) => DeltaScope.changing(list).isEmpty && isRowWise(child, streams)

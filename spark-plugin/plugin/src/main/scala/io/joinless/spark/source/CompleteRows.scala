@@ -30,6 +30,7 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
   private def complete(changes: LogicalPlan): LogicalPlan = changes match {
     case Project(list, child) => Project(list.init, complete(child))
     case Filter(condition, child) => Filter(condition, complete(child))
+    case join: JoinFreeJoin if join.shape.sample.isDefined => SampleTable.relation(snapshot(join), join)
     case join: JoinFreeJoin =>
       RecordedResult.relation(snapshot(join), join.shape, join.residuals, join.output.init, conditions(join))
     case union: Union => union.withNewChildren(union.children.map(complete))

@@ -19,7 +19,7 @@ class KeptSamplesSpec extends AnyFunSuite with SharedSpark with QueriesOverChang
   import KeptSamplesSpec._
 
   for (((query, direct), i) <- queries.zipWithIndex)
-    test(s"after every batch the sample is a part of $query") {
+    test(s"after every batch the sample is a part of $query")(inOneCell {
       val size = Seq(1, 3, 8, 1000)(i % 4)
       val sql = sampled(query, size)
       new Tables().streams()
@@ -29,15 +29,17 @@ class KeptSamplesSpec extends AnyFunSuite with SharedSpark with QueriesOverChang
       if (i % 8 == 0) { val _ = play(query, sql, size, seed, streaming = true) }
       val one = play(query, sql, size, seed, streaming = false)
       assert(play(query, sql, size, seed, streaming = false) == one, s"seed $seed: the same batches again")
-    }
+    })
+
+  /** The session of the tests sets a number of cells. */
+  private def inOneCell[A](body: => A): A = withConf("spark.joinless.placement.maxCells" -> "0")(body)
 
   for ((query, i) <- queries.map(_._1).zipWithIndex if i % 3 == 0; cells <- Seq(3, 4))
     test(s"the samples of $cells cells are merged: $query") {
-      spark.conf.set("spark.joinless.placement.maxCells", cells.toString)
-      try {
+      withConf("spark.sql.shuffle.partitions" -> s"$cells", "spark.joinless.placement.maxCells" -> s"$cells") {
         val sql = sampled(query, Seq(2, 5, 1000)(i / 3 % 3))
         val _ = play(query, sql, Seq(2, 5, 1000)(i / 3 % 3), Seeds.of(sql) + cells, streaming = false)
-      } finally spark.conf.unset("spark.joinless.placement.maxCells")
+      }
     }
 
   /** The relations of the block that is sampled. */
@@ -68,7 +70,7 @@ class KeptSamplesSpec extends AnyFunSuite with SharedSpark with QueriesOverChang
     finally tables.stop()
   }
 
-  test("other seeds give other samples") {
+  test("other seeds give other samples")(inOneCell {
     val query = s"SELECT t.x, a.y $Path"
     val samples = for (seed <- 0 until 6) yield {
       val tables = new Tables
@@ -82,7 +84,7 @@ class KeptSamplesSpec extends AnyFunSuite with SharedSpark with QueriesOverChang
       } finally tables.stop()
     }
     assert(samples.distinct.size == 6 && samples.forall(_.values.sum == 4))
-  }
+  })
 }
 
 private object KeptSamplesSpec {

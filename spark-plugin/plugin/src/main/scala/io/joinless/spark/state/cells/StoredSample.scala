@@ -72,30 +72,44 @@ private[spark] object StoredSample {
       damaged: (Long, String) => Throwable
   ): Unit = {
     val relations = views.block.relations
-    val (rows, copies) = (new Array[Int](relations.size), new Array[Long](relations.size))
+    val rows = new Array[Int](relations.size)
     for ((number, content) <- entries) {
-      def demand(holds: Boolean, what: String): Unit = if (!holds) throw damaged(number, what)
-      demand(content.length >= Header + 8, "it is too short")
-      val buffer = ByteBuffer.wrap(content).order(ByteOrder.LITTLE_ENDIAN)
-      demand(buffer.getInt() == Magic, "it is no sampled result")
-      val version = buffer.getInt()
-      demand(version == Version, s"it has the format $version")
-      demand(buffer.getInt() == checksum(content), "its checksum is wrong")
-      val _ = buffer.getInt()
-      val key = buffer.getDouble()
-      demand(sample.size < sample.capacity, "there are more sampled results than the sample has places")
+      val entry = read(content, relations.size, what => throw damaged(number, what))
+      if (sample.isFull) throw damaged(number, "there are more sampled results than the sample has places")
       for (r <- relations.indices) {
-        demand(buffer.remaining >= 16, "it is too short")
-        copies(r) = buffer.getLong()
-        val words = buffer.getLong()
-        demand(words >= 0 && words <= buffer.remaining / 8, "it is too short")
-        val row = Array.fill(words.toInt)(buffer.getLong())
-        rows(r) = views.find(relations(r).input, row, row.length)
-        demand(rows(r) >= 0, "it has a row that is not stored")
+        rows(r) = views.find(relations(r).input, entry.rows(r), entry.rows(r).length)
+        if (rows(r) < 0) throw damaged(number, "it has a row that is not stored")
       }
-      sample.restore((-1L - number).toInt, key, rows, copies)
+      sample.restore((-1L - number).toInt, entry.key, rows, entry.copies)
     }
     sample.restored()
+  }
+
+  /** A sampled copy as it is stored: by relation, which copy of its row, and the words of the row. */
+  final class Entry(val key: Double, val copies: Array[Long], val rows: Array[Array[Long]])
+
+  /** Reads an entry.
+    *
+    * @param damaged given what is wrong, throws
+    */
+  def read(content: Array[Byte], relations: Int, damaged: String => Nothing): Entry = {
+    def demand(holds: Boolean, what: => String): Unit = if (!holds) damaged(what)
+    demand(content.length >= Header + 8, "it is too short")
+    val buffer = ByteBuffer.wrap(content).order(ByteOrder.LITTLE_ENDIAN)
+    demand(buffer.getInt() == Magic, "it is no sampled result")
+    val version = buffer.getInt()
+    demand(version == Version, s"it has the format $version")
+    demand(buffer.getInt() == checksum(content), "its checksum is wrong")
+    val _ = buffer.getInt()
+    val entry = new Entry(buffer.getDouble(), new Array[Long](relations), new Array[Array[Long]](relations))
+    for (r <- 0 until relations) {
+      demand(buffer.remaining >= 16, "it is too short")
+      entry.copies(r) = buffer.getLong()
+      val words = buffer.getLong()
+      demand(words >= 0 && words <= buffer.remaining / 8, "it is too short")
+      entry.rows(r) = Array.fill(words.toInt)(buffer.getLong())
+    }
+    entry
   }
 
   private def checksum(content: Array[Byte]): Int = {
