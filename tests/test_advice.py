@@ -230,7 +230,7 @@ ELSEWHERE = {
     "JOINLESS_RESULT_NOT_RECORDED": "test_full_enumeration.py reads by the query",
     "JOINLESS_ROWS_FORGOTTEN": "the rows are in a table of the user's",
     "JOINLESS_ROWS_NOT_STORED": "test_full_enumeration.py reads by the query that runs",
-    "JOINLESS_SAMPLE.*": "test_samples.py",
+    "JOINLESS_SAMPLE.*": "test_sizes_out_of_range_are_refused",
     "JOINLESS_SEVERAL_JOINS": "test_full_enumeration.py reads by the number",
     "JOINLESS_SPARK_VERSION": "another Spark than that of the tests",
     "JOINLESS_STATE_MISMATCH.TREE": "as UNREADABLE",

@@ -12,9 +12,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.read.{PartitionReader, PartitionReaderFactory}
 import org.apache.spark.sql.types.StructType
 
-/** The sample that is kept of a block's results as of one committed batch: the sampled copies in the
-  * stores of its cells, with their keys if the samples of several cells are merged above. No view
-  * tree is rebuilt.
+/** The sample that is kept of a block's results as of one committed batch: the sampled copies in
+  * the stores of its cells, with their keys if the samples of several cells are merged above. No
+  * view tree is rebuilt.
   *
   * @param spec the snapshot's, as the query continues it
   */
