@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 import joinless
 from support import delta_jars
 from support.run import INTERPRETED
+from support.shop import Shop
 from support.times import PROC, FileTimes, processor_seconds
 
 os.environ["TZ"] = "UTC"  # Python's view of Spark's timestamps
@@ -158,6 +159,14 @@ def spark() -> Iterator[SparkSession]:
     look_at_no_jobs(session)
     yield session
     session.stop()
+
+
+@pytest.fixture
+def shop(spark: SparkSession, tmp_path: Path) -> Shop:
+    """Empty tables of a shop, in a session of their own."""
+    shop = Shop(spark.newSession(), tmp_path)
+    shop.create()
+    return shop
 
 
 @pytest.fixture(scope="session")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from support.process import run_python
 from support.shop import BY_CITY, BY_ORDER, Shop
@@ -15,9 +13,7 @@ COMMITS = 20
 
 
 @pytest.fixture
-def shop(spark: SparkSession, tmp_path: Path) -> Shop:
-    shop = Shop(spark.newSession(), tmp_path)
-    shop.create()
+def shop(shop: Shop) -> Shop:
     shop.create_target("by_order", BY_ORDER)
     shop.create_target("by_city", BY_CITY)
     return shop

@@ -28,13 +28,6 @@ BEST = f"SELECT city, pieces FROM ({PER_CITY}) ORDER BY pieces DESC, city LIMIT 
 BOUGHT = "SELECT c.city, i.name FROM orders o JOIN customers c ON o.customer = c.id JOIN items i ON o.item = i.id"
 
 
-@pytest.fixture
-def shop(spark: SparkSession, tmp_path: Path) -> Shop:
-    shop = Shop(spark.newSession(), tmp_path)
-    shop.create()
-    return shop
-
-
 def materialized(shop: Shop, sql: str, into: str, **options: Any) -> None:
     """Updates a view to the newest commits."""
     shop.streams()

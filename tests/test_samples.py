@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 import joinless
 from support.shop import Shop
 
 BOUGHT = "SELECT c.city, i.name FROM orders o JOIN customers c ON o.customer = c.id JOIN items i ON o.item = i.id"
-
-
-@pytest.fixture
-def shop(spark: SparkSession, tmp_path: Path) -> Shop:
-    shop = Shop(spark.newSession(), tmp_path)
-    shop.create()
-    return shop
 
 
 def updated(shop: Shop, into: str, size: int, **options: Any) -> Counter[Any]:

@@ -39,9 +39,7 @@ def count(result: DataFrame | str | os.PathLike[str]) -> int:
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use ``count()``
             there.
     """
-    if isinstance(result, (str, os.PathLike)):
-        result = of_checkpoint("joinless.count", result)
-    return _jvm.count(result)
+    return _jvm.count(complete_result("joinless.count", result))
 
 
 def page(result: DataFrame, offset: int, size: int) -> DataFrame:
@@ -135,9 +133,11 @@ def sample(result: DataFrame, size: int, seed: int | None = None, replacement: b
     return _jvm.kept_sample(result, size, 0 if seed is None else drawn)
 
 
-def of_checkpoint(function: str, checkpoint: str | os.PathLike[str]) -> DataFrame:
-    """The complete result that a checkpoint describes, in the active session."""
-    folder = _arguments.as_path(function, "result", checkpoint)
+def complete_result(function: str, result: DataFrame | str | os.PathLike[str]) -> DataFrame:
+    """The argument of a function as a DataFrame; a checkpoint's is read in the active session."""
+    if not isinstance(result, (str, os.PathLike)):
+        return result
+    folder = _arguments.as_path(function, "result", result)
     session = SparkSession.getActiveSession()
     if session is None:
         raise ValueError(f"{function} takes a checkpoint only where a session is active; give a DataFrame")

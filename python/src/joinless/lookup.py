@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from joinless import _arguments, _jvm
-from joinless.demand import of_checkpoint
+from joinless.demand import complete_result
 
 #: The types of values that a column can be compared with.
 _VALUES = (bool, int, float, str, bytes, bytearray, decimal.Decimal, datetime.date)
@@ -48,7 +48,7 @@ def lookup(result: DataFrame | str | os.PathLike[str], key: Mapping[str, Any] | 
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use ``where``
             there.
     """
-    found = _result("joinless.lookup", result)
+    found = complete_result("joinless.lookup", result)
     if isinstance(key, Mapping):
         _arguments.values("joinless.lookup", "key", key, _VALUES)
         return _jvm.lookup(found, dict(key))
@@ -78,12 +78,8 @@ def weight_of(result: DataFrame | str | os.PathLike[str], row: Mapping[str, Any]
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use ``where``
             there.
     """
-    found = _result("joinless.weight_of", result)
+    found = complete_result("joinless.weight_of", result)
     if not isinstance(row, Mapping):
         raise TypeError(f"joinless.weight_of takes a dict of columns and values as row, and got {row!r}")
     _arguments.values("joinless.weight_of", "row", row, _VALUES)
     return _jvm.weight_of(found, dict(row))
-
-
-def _result(function: str, result: DataFrame | str | os.PathLike[str]) -> DataFrame:
-    return of_checkpoint(function, result) if isinstance(result, (str, os.PathLike)) else result

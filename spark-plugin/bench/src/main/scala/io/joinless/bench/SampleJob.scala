@@ -52,7 +52,7 @@ object SampleJob {
     }
     val seconds = (System.nanoTime - started) / 1e9
     println(
-      f"$seconds%.2f s, ${batch.total} results, $changes changes of ${sample.size} copies, ${(tree.bytes + sample.bytes) >> 20} MB counted, ${(heap() - before) >> 20} MB held, steps ${tree.counters.steps}"
+      f"$seconds%.2f s, ${SampledBatch.total(tree)} results, $changes changes of ${sample.size} copies, ${(tree.bytes + sample.bytes) >> 20} MB counted, ${(heap() - before) >> 20} MB held, steps ${tree.counters.steps}"
     )
   }
 

@@ -88,7 +88,7 @@ object WideCounts extends Ring {
   private def multiply(into: Array[Long], high: Long, low: Long): Unit = {
     val before = magnitude(into(1), into(0)) + magnitude(high, low)
     if (before > 126) {
-      val product = signed(into(1), into(0)) * signed(high, low)
+      val product = Wide.bigInt(into(1), into(0)) * Wide.bigInt(high, low)
       if (product.bitLength > 127) throw new CountOverflow
     }
     val upper = Wide.multiplyHigh(into(0), low) + into(1) * low + into(0) * high
@@ -99,8 +99,4 @@ object WideCounts extends Ring {
   /** An upper bound of the bits of a number without its sign. */
   private def magnitude(high: Long, low: Long): Int =
     Wide.bits(high ^ high >> 63, low ^ high >> 63) + (high >>> 63).toInt
-
-  /** The number of two words: `high` has the sign, `low` is unsigned. */
-  private def signed(high: Long, low: Long): BigInt =
-    (BigInt(high) << 64) + (BigInt(low >>> 1) << 1) + (low & 1L)
 }

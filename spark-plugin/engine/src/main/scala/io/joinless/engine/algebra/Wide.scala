@@ -111,6 +111,10 @@ object Wide {
   def compare(high: Long, low: Long, otherHigh: Long, otherLow: Long): Int =
     if (high != otherHigh) java.lang.Long.compare(high, otherHigh) else java.lang.Long.compareUnsigned(low, otherLow)
 
+  /** Compares two numbers in an array, at the indexes of their lower words. */
+  def compare(words: Array[Long], at: Int, otherAt: Int): Int =
+    compare(words(at + 1), words(at), words(otherAt + 1), words(otherAt))
+
   /** The upper word of the product of two words without a sign. */
   def multiplyHigh(a: Long, b: Long): Long = Math.multiplyHigh(a, b) + ((a >> 63) & b) + ((b >> 63) & a)
 

@@ -143,12 +143,6 @@ private object Descent {
 
     /** Sorts results with the same key by their positions. */
     def sort(order: Array[Int], from: Int, until: Int): Unit =
-      IndexSort.sort(
-        order,
-        from,
-        until,
-        (a, b) =>
-          Wide.compare(words(2 * a + 1), words(2 * a), words(2 * b + 1), words(2 * b))
-      )
+      IndexSort.sort(order, from, until, (a, b) => Wide.compare(words, 2 * a, 2 * b))
   }
 }

@@ -73,5 +73,5 @@ final private[engine] class PositionList {
 
   /** Compares the positions at two indexes. */
   private def compare(a: Int, b: Int): Int =
-    Wide.compare(words(2 * a + 1), words(2 * a), words(2 * b + 1), words(2 * b))
+    Wide.compare(words, 2 * a, 2 * b)
 }

@@ -1,6 +1,5 @@
 package io.joinless.engine.positions
 
-import io.joinless.engine.algebra.Wide
 import io.joinless.engine.view.ViewTree
 
 /** The complete result of a tree as a sequence: how long it is, and the results at given positions
@@ -20,26 +19,6 @@ final class Positions(tree: ViewTree) {
 
   /** The number of positions. */
   def total: BigInt = counts.total.toBigInt
-
-  /** The results at `positions`, which are ascending and below `total`. */
-  def at(positions: Iterable[BigInt]): Located = {
-    val list = new PositionList
-    positions.foreach(p => list.add(Wide(p)))
-    descent.locate(0, list)
-  }
-
-  /** The results at the positions from `from` on, `size` of them. */
-  def range(from: BigInt, size: Int): Located = {
-    val list = new PositionList
-    val position = Wide(from)
-    var i = 0
-    while (i < size) {
-      list.add(position)
-      position.add(0L, 1L)
-      i += 1
-    }
-    descent.locate(0, list)
-  }
 
   /** The results of the next chunk of positions, which are below `total`; none after the last one.
     */

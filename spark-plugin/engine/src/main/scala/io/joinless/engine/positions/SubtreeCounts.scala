@@ -92,8 +92,5 @@ final private[engine] class SubtreeCounts(tree: ViewTree) extends ResultCounts {
 
 /** The same of a tree whose annotations are counts ([[io.joinless.engine.algebra.WideCounts]]). */
 final private[engine] class AnnotatedCounts extends ResultCounts {
-  override def ofKey(node: ViewNode, key: Int, into: Wide): Unit = {
-    val annotation = node.annotation
-    if (annotation.isEmpty(key)) into.set(0L) else into.read(annotation.page(key), annotation.at(key))
-  }
+  override def ofKey(node: ViewNode, key: Int, into: Wide): Unit = node.annotation.readCount(key, into)
 }

@@ -29,7 +29,7 @@ final private[sample] class NewResults(changes: CollectedChanges) extends Space 
   private[this] val factor = new Wide
   private[this] val term = new Wide
   private[this] val old = new Wide
-  private[this] val change = new Wide
+  private[this] val increase = new Wide
 
   override def isSingle(part: Int, node: ViewNode): Boolean =
     part == After && node.childCount == 0 && node.repeated == 0L
@@ -63,14 +63,12 @@ final private[sample] class NewResults(changes: CollectedChanges) extends Space 
     val key = node.keyTo(c, tuple)
     val touched = annotation.touchedIndex(key)
     if (part == New) {
-      if (touched < 0) into.set(0L)
-      else into.read(annotation.changePage(touched), annotation.changeAt(touched))
-    } else if (annotation.isEmpty(key)) into.set(0L)
-    else {
-      into.read(annotation.page(key), annotation.at(key))
+      if (touched < 0) into.set(0L) else annotation.readIncrease(touched, into)
+    } else {
+      annotation.readCount(key, into)
       if (part == Before && touched >= 0) {
-        change.read(annotation.changePage(touched), annotation.changeAt(touched))
-        into.subtract(change)
+        annotation.readIncrease(touched, increase)
+        into.subtract(increase)
       }
     }
   }

@@ -55,13 +55,13 @@ final class Reservoir(val capacity: Int, relations: Int) {
     */
   def add(key: Double, rowOf: Array[Int], copyOf: Array[Long]): Unit = {
     if (isFull) removeTop()
-    val _ = put(takeSlot(), key, rowOf, copyOf, Added)
+    put(takeSlot(), key, rowOf, copyOf, Added)
   }
 
   /** Adds a copy of an earlier batch, in its slot. */
   def restore(slot: Int, key: Double, rowOf: Array[Int], copyOf: Array[Long]): Unit = {
     while (slots <= slot) { free.push(newSlot()) }
-    val _ = put(slot, key, rowOf, copyOf, Kept)
+    put(slot, key, rowOf, copyOf, Kept)
   }
 
   /** Ends `restore`: slots without a copy are free. */
@@ -74,8 +74,8 @@ final class Reservoir(val capacity: Int, relations: Int) {
     }
   }
 
-  /** Writes a copy to a slot, and adds the slot to the heap. Returns the slot. */
-  private def put(slot: Int, key: Double, rowOf: Array[Int], copyOf: Array[Long], state: Byte): Int = {
+  /** Writes a copy to a slot, and adds the slot to the heap. */
+  private def put(slot: Int, key: Double, rowOf: Array[Int], copyOf: Array[Long], state: Byte): Unit = {
     keys(slot) = key
     System.arraycopy(rowOf, 0, rows, slot * relations, relations)
     System.arraycopy(copyOf, 0, copies, slot * relations, relations)
@@ -85,7 +85,6 @@ final class Reservoir(val capacity: Int, relations: Int) {
     heap(count) = slot
     count += 1
     up(count - 1)
-    slot
   }
 
   private def takeSlot(): Int = if (free.isEmpty) newSlot() else free.pop()

@@ -69,9 +69,6 @@ final class SampledBatch(
   /** 1 if it enters, −1 if it leaves. */
   def weight: Long = if (at < removed) -1L else 1L
 
-  /** The number of results after the last batch; with residual conditions an upper bound. */
-  val total = new Wide
-
   /** Divides the entries with a net change by whether rows get fewer or more copies, or were and
     * remain absent. Returns why the batch is refused, and then keeps none of them; null if it is
     * not.
@@ -132,8 +129,7 @@ final class SampledBatch(
     annotations.forget()
     touched.clear()
     newResults.clear()
-    absences.foreach(setCounts(_))
-    SampledBatch.readTotal(tree, total)
+    absences.foreach(changes.setCounts(_))
     sample.foreachRemoved(emitted.push(_))
     removed = emitted.size
     sample.foreachAdded(emitted.push(_))
@@ -147,21 +143,10 @@ final class SampledBatch(
     var roles = changes.roles(entry)
     while (roles != 0L) {
       val relation = numberOfTrailingZeros(roles)
-      if (before <= 0) delta.insert(relation, row, after)
-      else if (after <= 0) delta.delete(relation, row, after)
-      else delta.reweigh(relation, row, after)
+      delta.change(relation, row, before, after)
       delta.complete()
       annotations.change(relation, row, before, after)
       if (after > before) newResults.increase(relation, row)
-      roles &= roles - 1
-    }
-  }
-
-  /** Sets the counts of a row that was and remains absent. */
-  private def setCounts(entry: Int): Unit = {
-    var roles = changes.roles(entry)
-    while (roles != 0L) {
-      tree.multiplicities(numberOfTrailingZeros(roles))(changes.row(entry)) = changes.after(entry)
       roles &= roles - 1
     }
   }
@@ -178,7 +163,7 @@ final class SampledBatch(
     */
   private def refill(draws: Draws, bound: Double): Unit = {
     val (positions, unseen) = (new Wide, new Wide)
-    SampledBatch.readTotal(tree, positions)
+    tree.root.annotation.readCount(0, positions)
     if (residuals.isEmpty) unseen.set(positions) else countResults(unseen)
     unseen.subtract(Wide(sample.size.toLong))
     val places = Wide((sample.capacity - sample.size).toLong)
@@ -193,11 +178,11 @@ final class SampledBatch(
     val subsets = new Subsets(draws, positions)
     val known = new SampledSet(sample, relations)
     var filled = 0
-    var factor = 1 // positions to draw per free place
+    var perPlace = 1 // positions to draw for each free place
     // each part is a uniform subset of the positions that are left, and so are its results
     while (filled < keys.length) {
       val missing = keys.length - filled
-      val drawn = math.min(missing.toLong * factor, math.max(missing, SampledBatch.MostDrawn).toLong).toInt
+      val drawn = math.min(missing.toLong * perPlace, math.max(missing, SampledBatch.MostDrawn).toLong).toInt
       val located = ofAll.locate(NewResults.After, subsets.next(drawn))
       val others = othersIn(located, known)
       val entering = if (others.size <= missing) null else draws.subset(others.size, missing)
@@ -207,7 +192,7 @@ final class SampledBatch(
         sample.add(keys(filled + i), rows, copies)
       }
       filled += count
-      if (2 * count < drawn) factor *= 2
+      if (2 * count < drawn) perPlace = math.min(2 * perPlace, SampledBatch.MostDrawn)
     }
   }
 
@@ -242,7 +227,7 @@ final class SampledBatch(
   private def admit(draws: Draws): Unit = {
     val positions = new Wide
     val root = tree.root.annotation
-    if (root.touched > 0) positions.read(root.changePage(0), root.changeAt(0))
+    if (root.touched > 0) root.readIncrease(0, positions)
     val subsets = new Subsets(draws, positions)
     var from = 0.0
     var entered = 0
@@ -312,13 +297,8 @@ object SampledBatch {
     */
   def total(tree: ViewTree): BigInt = {
     val total = new Wide
-    readTotal(tree, total)
+    tree.root.annotation.readCount(0, total)
     total.toBigInt
-  }
-
-  private def readTotal(tree: ViewTree, into: Wide): Unit = {
-    val root = tree.root.annotation
-    if (root.isEmpty(0)) into.set(0L) else into.read(root.page(0), root.at(0))
   }
 
   /** The most positions that are drawn at once to find results among those that residuals reject. */

@@ -30,25 +30,14 @@ final private[update] class BatchApplication(changes: CollectedChanges, order: A
     if (rolesLeft == 0L) position += 1
     if (position < order.size) {
       if (rolesLeft == 0L) rolesLeft = order.roles(position)
-      start(order.entry(position), numberOfTrailingZeros(rolesLeft))
+      val entry = order.entry(position)
+      delta.change(numberOfTrailingZeros(rolesLeft), changes.row(entry), changes.before(entry), changes.after(entry))
       rolesLeft &= rolesLeft - 1
       true
     } else {
       val i = position - order.size
       i < changes.appends && { delta.insert(changes.appendedRelation(i), changes.appendedRow(i)); true }
     }
-  }
-
-  /** Starts the change of an entry's row in one relation, on `delta`. A count of 0 or less is that
-    * of an absent row.
-    */
-  private def start(entry: Int, relation: Int): Unit = {
-    val row = changes.row(entry)
-    val before = changes.before(entry)
-    val after = changes.after(entry)
-    if (before <= 0) delta.insert(relation, row, after)
-    else if (after <= 0) delta.delete(relation, row, after)
-    else delta.reweigh(relation, row, after)
   }
 
   /** Applies the remaining changes, without results. */
@@ -60,12 +49,5 @@ final private[update] class BatchApplication(changes: CollectedChanges, order: A
   /** Ends the batch after all changes were completed: sets the counts of rows that were and remain
     * absent.
     */
-  def end(): Unit = order.absences.foreach { e =>
-    var roles = changes.roles(e)
-    while (roles != 0L) {
-      val counts = changes.store.multiplicities(numberOfTrailingZeros(roles))
-      counts(changes.row(e)) = counts(changes.row(e)) + changes.change(e)
-      roles &= roles - 1
-    }
-  }
+  def end(): Unit = order.absences.foreach(changes.setCounts(_))
 }

@@ -50,6 +50,17 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   def before(entry: Int): Long = net.before(entry)
   def after(entry: Int): Long = Weight.add(net.before(entry), net.change(entry))
 
+  /** Sets the count of an entry's row in all its relations to that after the batch. No view changes:
+    * for rows that were and remain absent.
+    */
+  def setCounts(entry: Int): Unit = {
+    var rolesLeft = roles(entry)
+    while (rolesLeft != 0L) {
+      counts(numberOfTrailingZeros(rolesLeft))(row(entry)) = after(entry)
+      rolesLeft &= rolesLeft - 1
+    }
+  }
+
   /** The counts of a row in one relation before and after the batch, also of a row without changes
     * in the batch.
     */

@@ -52,6 +52,14 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
   def changed: Long = cursor.changed
   def weight: Long = cursor.weight
 
+  /** Changelog inputs: changes the count of a row. One of 0 or less is that of an absent row; rows
+    * that were and remain absent have no change here.
+    */
+  def change(relation: Int, row: Int, before: Long, after: Long): Unit =
+    if (before <= 0) insert(relation, row, after)
+    else if (after <= 0) delete(relation, row, after)
+    else reweigh(relation, row, after)
+
   /** Inserts `row`, which lies in the arena of the relation's input, into the relation. */
   def insert(relation: Int, row: Int): Unit = insert(relation, row, 1L)
 

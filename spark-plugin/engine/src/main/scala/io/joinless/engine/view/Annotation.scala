@@ -1,6 +1,6 @@
 package io.joinless.engine.view
 
-import io.joinless.engine.algebra.Ring
+import io.joinless.engine.algebra.{Ring, Wide}
 import io.joinless.engine.tuples.{IntStack, PagedWords, Words}
 
 /** The annotation of a node's keys: an element of a ring per key, the sum over the results of the
@@ -76,9 +76,13 @@ final private[engine] class Annotation(val ring: Ring, records: PagedWords, offs
   /** The index of a key among the touched ones; −1 if the batch does not touch it. */
   def touchedIndex(key: Int): Int = records.word(key, offset + width).toInt - 1
 
-  /** The array that holds the pending change of the i-th touched key, from `changeAt(i)` on. */
-  def changePage(i: Int): Array[Long] = changes.page(i)
-  def changeAt(i: Int): Int = changes.at(i)
+  /** Reads the number of results under a key, where the elements are such numbers
+    * ([[io.joinless.engine.algebra.WideCounts]]).
+    */
+  def readCount(key: Int, into: Wide): Unit = if (isEmpty(key)) into.set(0L) else into.read(page(key), at(key))
+
+  /** Reads how many results more there are under the i-th touched key, where there are not fewer. */
+  def readIncrease(i: Int, into: Wide): Unit = into.read(changes.page(i), changes.at(i))
 
   /** Reads the element of a key. */
   def read(key: Int, into: Array[Long]): Unit = {

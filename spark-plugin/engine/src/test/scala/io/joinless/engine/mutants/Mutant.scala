@@ -27,7 +27,6 @@ object Mutant {
   private val collected = "update/CollectedChanges.scala"
   private val net = "update/Net.scala"
   private val order = "update/ApplyOrder.scala"
-  private val application = "update/BatchApplication.scala"
   private val deltas = "update/BatchDeltas.scala"
   private val reversal = "update/Reversal.scala"
   private val restoration = "update/Restoration.scala"
@@ -139,18 +138,18 @@ object Mutant {
     ),
     Mutant(
       "negative counts forgotten",
-      application,
-      "counts(changes.row(e)) = counts(changes.row(e)) + changes.change(e)" -> "()"
+      collected,
+      "      counts(numberOfTrailingZeros(rolesLeft))(row(entry)) = after(entry)\n" -> ""
     ),
     Mutant(
       "negative counts of deleted rows dropped",
-      application,
-      "delta.delete(relation, row, after)" -> "delta.delete(relation, row)"
+      delta,
+      "else if (after <= 0) delete(relation, row, after)" -> "else if (after <= 0) delete(relation, row)"
     ),
     Mutant(
       "negative counts not subtracted",
-      application,
-      "delta.insert(relation, row, after)" -> "delta.insert(relation, row, after - before)"
+      delta,
+      "if (before <= 0) insert(relation, row, after)" -> "if (before <= 0) insert(relation, row, after - before)"
     ),
     Mutant(
       "rows that were rolled back stay stored",

@@ -3,7 +3,8 @@ package io.joinless.engine.oracle
 import scala.collection.mutable
 import scala.util.Random
 
-import io.joinless.engine.positions.{Located, Positions}
+import io.joinless.engine.algebra.Wide
+import io.joinless.engine.positions.{ChosenPositions, PositionList, Positions}
 import io.joinless.engine.view.ViewTree
 
 /** Compares the results by position with those of the oracle: each is hit as often as its weight
@@ -22,7 +23,7 @@ final class PositionsCheck(relations: Int, stockRow: (Int, Int) => Int, accept: 
   /** The results of a tree in the order of their positions, packed; empty if they are too many. */
   def sequence(tree: ViewTree): Option[IndexedSeq[Long]] = {
     val positions = new Positions(tree)
-    Option.when(positions.total <= Most)(read(positions.range(0, positions.total.toInt)).map(_._1))
+    Option.when(positions.total <= Most)(readAll(positions).map(_._1))
   }
 
   /** What is wrong with the positions of a tree, if anything. */
@@ -30,14 +31,14 @@ final class PositionsCheck(relations: Int, stockRow: (Int, Int) => Int, accept: 
     val positions = new Positions(tree)
     if (positions.total > Most) None
     else {
-      val all = read(positions.range(0, positions.total.toInt))
+      val all = readAll(positions)
       found += all.size
       val counts = mutable.Map.empty[Long, Long].withDefaultValue(0L)
       for ((result, _) <- all if accept(NaiveJoin.unpack(result, relations).toArray)) counts(result) += 1L
       val chosen = all.indices.filter(_ => random.nextInt(4) == 0)
-      val again = read(positions.at(chosen.map(BigInt(_))))
+      val again = read(positions, at(chosen))
       val from = if (all.isEmpty) 0 else random.nextInt(all.size)
-      val page = read(positions.range(from, math.min(10, all.size - from)))
+      val page = read(positions, ChosenPositions.range(from, math.min(from + 10, all.size)))
       if (counts.toMap != results.toMap) Some(s"by position $counts, not $results")
       else if (all.distinct.size != all.size) Some("a copy of a result has two positions")
       else if (again != chosen.map(all)) Some(s"at the positions $chosen, $again")
@@ -46,16 +47,33 @@ final class PositionsCheck(relations: Int, stockRow: (Int, Int) => Int, accept: 
     }
   }
 
-  /** The results, packed, with the copies of their rows. */
-  private def read(located: Located): IndexedSeq[(Long, IndexedSeq[Long])] = {
+  private def readAll(positions: Positions) = read(positions, ChosenPositions.range(0, positions.total))
+
+  /** The results at the chosen positions, packed, with the copies of their rows. */
+  private def read(positions: Positions, chosen: ChosenPositions): IndexedSeq[(Long, IndexedSeq[Long])] = {
     val rows = new Array[Int](relations)
-    (0 until located.size).map { i =>
-      located.readRows(i, rows)
-      val copies = rows.indices.map(located.copy(i, _))
-      (
-        NaiveJoin.pack(rows.zipWithIndex.map { case (row, r) => stockRow(r, row) }),
-        rows.toIndexedSeq.map(_.toLong) ++ copies
-      )
+    val chunks = Iterator.continually(positions.next(chosen)).takeWhile(_.size > 0)
+    chunks.flatMap { located =>
+      (0 until located.size).map { i =>
+        located.readRows(i, rows)
+        val copies = rows.indices.map(located.copy(i, _))
+        (
+          NaiveJoin.pack(rows.zipWithIndex.map { case (row, r) => stockRow(r, row) }),
+          rows.toIndexedSeq.map(_.toLong) ++ copies
+        )
+      }
+    }.toIndexedSeq
+  }
+
+  /** Positions that are given one by one, in ascending order: one chunk. */
+  private def at(chosen: Iterable[Int]): ChosenPositions = new ChosenPositions {
+    private[this] var left = chosen
+
+    override private[engine] def next(): PositionList = {
+      val chunk = new PositionList
+      left.foreach(p => chunk.add(Wide(p.toLong)))
+      left = Nil
+      chunk
     }
   }
 }

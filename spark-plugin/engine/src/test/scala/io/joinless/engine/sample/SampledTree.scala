@@ -51,7 +51,7 @@ final class SampledTree(query: Case, capacity: Int) {
     found.toSeq
   }
 
-  def total: BigInt = batch.total.toBigInt
+  def total: BigInt = SampledBatch.total(tree)
 
   def bound: Double = sample.bound
 

@@ -50,11 +50,7 @@ private object IncrementsTable {
     */
   def relation(snapshot: Snapshot, join: JoinFreeJoin, conditions: Seq[RelationFilter]): LogicalPlan = {
     val spec = SpecComparison.continued(snapshot.spec, join.shape)
-    val names = RecordedResult.distinct(join.output.map(_.name).toIndexedSeq)
-    val schema = names.zip(join.output).foldLeft(new StructType) { case (schema, (name, column)) =>
-      schema.add(name, column.dataType, column.nullable)
-    }
-    val table = IncrementsTable(snapshot, spec, join.residuals, schema, conditions)
+    val table = IncrementsTable(snapshot, spec, join.residuals, WholeTable.schema(join.output), conditions)
     WholeTable.relation(table, join.output)
   }
 }

@@ -39,11 +39,8 @@ private object SampleTable {
     */
   def relation(snapshot: Snapshot, join: JoinFreeJoin): LogicalPlan = {
     val columns = join.output.init
-    val names = RecordedResult.distinct(columns.map(_.name).toIndexedSeq)
-    val schema = names.zip(columns).foldLeft(new StructType) { case (schema, (name, column)) =>
-      schema.add(name, column.dataType, column.nullable)
-    }
-    WholeTable.relation(SampleTable(snapshot, SpecComparison.continued(snapshot.spec, join.shape), schema), columns)
+    val spec = SpecComparison.continued(snapshot.spec, join.shape)
+    WholeTable.relation(SampleTable(snapshot, spec, WholeTable.schema(columns)), columns)
   }
 }
 
@@ -52,24 +49,17 @@ final private case class SampleReaderFactory(spec: BlockSpec, stores: CommittedS
 }
 
 /** The sampled copies of one cell. The same row object each time. Memory: the stored copies. */
-final private class SampleReader(spec: BlockSpec, stores: CommittedStores, cell: Int)
-    extends PartitionReader[InternalRow] {
+final private class SampleReader(spec: BlockSpec, stores: CommittedStores, cell: Int) extends LazyReader {
   private[this] val relations = spec.relations.size
   private[this] val isKeyed = spec.shape.sample.exists(_.keyed)
   private[this] val inputs = RowCodec.blockDef(spec).inputs
   private[this] val arenas = spec.relations.map(r => new TupleArena(inputs(r.input).fixedWords)).toArray
   private[this] val output = new OutputRow(spec, arenas(_), numbers = if (isKeyed) 1 else 0)
-  private[this] val rows = new Array[Int](relations)
+  private[this] val rowIds = new Array[Int](relations)
   private[this] val key = new Array[Long](1)
   private[this] val all = (1L << relations) - 1
-  private[this] var entries: Iterator[(Long, Array[Byte])] = _
-  private[this] var current: InternalRow = _
 
-  override def next(): Boolean = {
-    if (entries == null) entries = stored()
-    current = if (entries.hasNext) row(entries.next()) else null
-    current != null
-  }
+  override protected def open(): Iterator[InternalRow] = stored().map { case (number, content) => row(number, content) }
 
   private def stored(): Iterator[(Long, Array[Byte])] = stores.read(cell) { blocks =>
     blocks.collect {
@@ -78,25 +68,22 @@ final private class SampleReader(spec: BlockSpec, stores: CommittedStores, cell:
     }.toList
   }.iterator
 
-  private def row(stored: (Long, Array[Byte])): InternalRow = {
-    val (number, content) = stored
+  private def row(number: Long, content: Array[Byte]): InternalRow = {
     val entry = StoredSample.read(
       content,
       relations,
       what => throw JoinlessErrors.corruptBlock(number, cell, stores.batch, what)
     )
     for (r <- 0 until relations) {
-      if (arenas(r).live > 0) arenas(r).free(rows(r))
-      rows(r) = arenas(r).append(entry.rows(r), 0, entry.rows(r).length)
+      if (arenas(r).live > 0) arenas(r).free(rowIds(r))
+      rowIds(r) = arenas(r).append(entry.rows(r), 0, entry.rows(r).length)
     }
-    if (!isKeyed) output.update(rows, all)
+    if (!isKeyed) output.update(rowIds, all)
     else {
       key(0) = java.lang.Double.doubleToRawLongBits(entry.key)
-      output.update(rows, all, key)
+      output.update(rowIds, all, key)
     }
   }
 
-  override def get(): InternalRow = current
-
-  override def close(): Unit = entries = Iterator.empty
+  override def close(): Unit = ()
 }

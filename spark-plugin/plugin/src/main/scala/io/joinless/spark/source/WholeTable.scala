@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, Table, TableCapability}
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** The content of a checkpoint's stores, as a table that is read whole: one Spark partition per
@@ -46,6 +47,12 @@ private[source] trait CellReaderFactory extends PartitionReaderFactory {
 }
 
 private[source] object WholeTable {
+
+  /** The columns under names that are all different. */
+  def schema(columns: Seq[NamedExpression]): StructType =
+    StructType(RecordedResult.distinct(columns.map(_.name).toIndexedSeq).zip(columns).map { case (name, column) =>
+      StructField(name, column.dataType, column.nullable)
+    })
 
   /** A table under the attributes of `columns`, position by position. */
   def relation(table: Table, columns: Seq[NamedExpression]): LogicalPlan = {
