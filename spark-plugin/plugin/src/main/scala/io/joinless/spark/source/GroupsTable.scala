@@ -54,7 +54,7 @@ private object GroupsTable {
     */
   def relation(state: CommittedState, recorded: RecordedGroups, groups: Groups): LogicalPlan = {
     val output = groups.output.init
-    val names = RecordedResult.distinct(output.map(_.name).toIndexedSeq)
+    val names = DistinctNames(output.map(_.name).toIndexedSeq)
     val table =
       GroupsTable(state.checkpoint, state.batch, recorded, groups.functions, names, state.stores(recorded))
     WholeTable.relation(table, output)

@@ -132,7 +132,7 @@ private[source] object StoredRow {
   /** The stored columns of a relation. */
   def struct(spec: BlockSpec, relation: Int): StructType = {
     val columns = spec.inputs(spec.relations(relation).input).columns
-    StructType(RecordedResult.distinct(columns.map(_.name)).zip(columns).map { case (name, column) =>
+    StructType(DistinctNames(columns.map(_.name)).zip(columns).map { case (name, column) =>
       StructField(name, column.dataType)
     })
   }

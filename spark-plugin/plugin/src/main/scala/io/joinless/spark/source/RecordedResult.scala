@@ -27,7 +27,7 @@ object RecordedResult {
           val relation = spec.relations(c.relation)
           s"${relation.name}.${spec.inputs(relation.input).columns(c.ordinal).name}"
         }
-        ResultTable(CompleteResult(snapshot, spec, Nil, distinct(names), plain(spec), Nil))
+        ResultTable(CompleteResult(snapshot, spec, Nil, DistinctNames(names), plain(spec), Nil))
       case None =>
         val conditions = spec.residuals.map(_.sql).mkString(", ")
         throw JoinlessErrors.resultNotRecorded(
@@ -56,7 +56,7 @@ object RecordedResult {
     }
     require(output.size == planned.output.size, "one attribute per column of the block")
     val spec = SpecComparison.continued(snapshot.spec, planned)
-    val names = distinct(output.map(_.name).toIndexedSeq)
+    val names = DistinctNames(output.map(_.name).toIndexedSeq)
     val result = CompleteResult(snapshot, spec, residuals, names, plain(spec), Nil, conditions)
     WholeTable.relation(ResultTable(result), output)
   }
@@ -69,14 +69,6 @@ object RecordedResult {
   def typeOf(spec: BlockSpec, column: ColumnRef): DataType =
     spec.inputs(spec.relations(column.relation).input).columns(column.ordinal).dataType
 
-  /** The same names, with a number appended to a name that occurs before in any case. */
-  def distinct(names: IndexedSeq[String]): IndexedSeq[String] =
-    names.foldLeft(IndexedSeq.empty[String]) { (taken, name) =>
-      /** Whether no earlier column has this name. */
-      def isFree(candidate: String) = !taken.exists(_.equalsIgnoreCase(candidate))
-      taken :+ Iterator.single(name).concat(Iterator.from(2).map(n => s"${name}_$n")).filter(isFree).next()
-    }
-
   /** Parses the recorded texts. */
   final private class Recorded(session: SparkSession, snapshot: Snapshot, result: ResultSpec) {
     private val spec = snapshot.spec
@@ -88,7 +80,7 @@ object RecordedResult {
       }
       val values = read(result.values, spec.output, i => s"the column ${result.columns(i).name}")
       val filters = read(result.filters, spec.output, _ => "a condition that Joinless leaves to Spark")
-      val names = distinct(result.columns.map(_.name))
+      val names = DistinctNames(result.columns.map(_.name))
       ResultTable(CompleteResult(snapshot, spec, residuals, names, values.toIndexedSeq, filters))
     }
 

@@ -50,7 +50,7 @@ private[source] object WholeTable {
 
   /** The columns under names that are all different. */
   def schema(columns: Seq[NamedExpression]): StructType =
-    StructType(RecordedResult.distinct(columns.map(_.name).toIndexedSeq).zip(columns).map { case (name, column) =>
+    StructType(DistinctNames(columns.map(_.name).toIndexedSeq).zip(columns).map { case (name, column) =>
       StructField(name, column.dataType, column.nullable)
     })
 
