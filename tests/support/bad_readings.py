@@ -143,6 +143,12 @@ READINGS = [
                 "of type DOUBLE",
                 lambda w: joinless.lookup(w.full(), {"src": 1.5}),
             ),
+            (
+                "by keys of another type",
+                "KEY_TYPE",
+                "the type STRING",
+                lambda w: joinless.lookup(w.full(), w.session.range(3).selectExpr("CAST(id AS STRING) AS src")),
+            ),
             ("by a part of a row", "ROW", "no value for dst", lambda w: joinless.weight_of(w.full(), {"src": 1})),
             (
                 "by a name that comes twice",

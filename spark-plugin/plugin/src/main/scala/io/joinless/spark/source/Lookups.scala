@@ -45,6 +45,14 @@ object Lookups {
   def apply(df: DataFrame, keys: DataFrame): DataFrame = {
     if (keys.isStreaming) throw JoinlessErrors.lookup("STREAM")
     val columns = checked(df, keys.columns.toSeq)
+    columns.zip(keys.schema).foreach { case (column, key) =>
+      if (key.dataType != NullType && !isComparable(key.dataType, column.dataType)) throw JoinlessErrors.lookup(
+        "KEY_TYPE",
+        "column" -> column.name,
+        "type" -> key.dataType.sql,
+        "columnType" -> column.dataType.sql
+      )
+    }
     val few = keys.distinct().limit(MostListed + 1).collect().toSeq
     if (few.size > MostListed) {
       val more = Project(Plans.analyzed(keys).output.map(key => Alias(key, key.name)()), Plans.analyzed(keys))

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.joinless
 
+import java.io.FileNotFoundException
 import java.util.UUID
 
 import scala.util.control.NonFatal
@@ -37,8 +38,10 @@ final class CellStores private[joinless] (
     * @param missing the error to throw if the store cannot be loaded
     */
   def open(cell: Int, missing: Throwable => Throwable): CellBlocks = {
+    val id = StateStoreId(location, operator, cell)
+    checkFolder(id.storeCheckpointLocation(), missing)
     val provider = StateStoreProvider.createAndInit(
-      StateStoreProviderId(StateStoreId(location, operator, cell), UUID.randomUUID()),
+      StateStoreProviderId(id, UUID.randomUUID()),
       key,
       value,
       CellStores.keyEncoder(key, keyPrefix),
@@ -55,6 +58,14 @@ final class CellStores private[joinless] (
         catch { case NonFatal(e) => throw missing(e) }
       )
     catch { case e: Throwable => provider.close(); throw e }
+  }
+
+  /** Throws if a store has no folder: a provider would make one. */
+  private def checkFolder(folder: Path, missing: Throwable => Throwable): Unit = {
+    val isThere =
+      try folder.getFileSystem(hadoop.value).exists(folder)
+      catch { case NonFatal(e) => throw missing(e) }
+    if (!isThere) throw missing(new FileNotFoundException(s"there is no folder $folder"))
   }
 }
 
