@@ -31,12 +31,12 @@ final private[source] class CellTree(
     cacheMaxBytes: Long,
     running: Option[UUID] = None
 ) extends AutoCloseable {
-  private[this] val reading = UUID.randomUUID()
+  private[this] val reader = UUID.randomUUID()
   private[this] val limit = JoinlessConf.boundOfCache(cacheMaxBytes)
   // of a checkpoint that no query has
   private[this] val lease = ViewTreeCache.executor.checkOut(
-    CellId(s"read-$reading", 0L, cell),
-    StateVersion(reading, stores.batch + 1, None)
+    CellId(s"read-$reader", 0L, cell),
+    StateVersion(reader, stores.batch + 1, None)
   )
   private[this] var treeBytes = 0L
 
@@ -44,14 +44,24 @@ final private[source] class CellTree(
     * read. The query's next batch waits meanwhile, but not for long: then it builds a tree anew. So
     * `read` must do little, and a tree whose rows take long to count is left alone.
     */
-  def ofRunning[A](read: ViewTree => A): Option[A] = for {
+  def ofRunning[A](read: ViewTree => A): Option[A] = reading(ViewTreeCache.executor.read(_, _))((tree, _) => read(tree))
+
+  /** The same, also if the query's tree has a batch more, or is about to: `read` gets by input a
+    * bound of the ids of the rows that it may use.
+    */
+  def ofRunningOrNewer[A](read: (ViewTree, Option[IndexedSeq[Int]]) => A): Option[A] =
+    reading(ViewTreeCache.executor.readOrNewer(_, _))(read)
+
+  private def reading[A](find: (CellId, StateVersion) => Option[ViewTreeCache#Reading])(
+      read: (ViewTree, Option[IndexedSeq[Int]]) => A
+  ): Option[A] = for {
     run <- running
     version = StateVersion(run, stores.batch + 1, stores.cells.checkpointId(cell))
-    idle <- ViewTreeCache.executor.read(CellId(stores.cells.location, stores.cells.operator, cell), version)
+    idle <- find(CellId(stores.cells.location, stores.cells.operator, cell), version)
     done <-
       try
         idle.state.views match { // sums have no results
-          case tree: ViewTree if tree.rows <= CellTree.MostRowsOfRunning => Some(read(tree))
+          case tree: ViewTree if tree.rows <= CellTree.MostRowsOfRunning => Some(read(tree, idle.before))
           case _ => None
         }
       finally idle.close()
@@ -72,7 +82,7 @@ final private[source] class CellTree(
     * @param as the block as it is to be rebuilt
     */
   private def restored[S <: CellState](as: BlockSpec, keep: ChangeLogReader.Keep)(rebuild: LogReplay => S): S =
-    stores.read(cell)(blocks => rebuild(new LogReplay(as, reader(keep), blocks, checkSize)))
+    stores.read(cell)(blocks => rebuild(new LogReplay(as, logReader(keep), blocks, checkSize)))
 
   private def checkSize(bytes: Long): Unit = {
     if (Option(TaskContext.get()).exists(_.isInterrupted())) throw new TaskKilledException
@@ -85,7 +95,7 @@ final private[source] class CellTree(
   def keepBeside(bytes: Long): Unit = checkSize(treeBytes + bytes)
 
   /** A reader of the cell's log, whose errors name the batch. */
-  def reader(keep: ChangeLogReader.Keep): ChangeLogReader =
+  def logReader(keep: ChangeLogReader.Keep): ChangeLogReader =
     new ChangeLogReader(spec, cell, (block, what) => JoinlessErrors.corruptBlock(block, cell, stores.batch, what), keep)
 
   override def close(): Unit = lease.release()

@@ -64,7 +64,7 @@ final private[source] class InputsReader(scan: InputsReaderFactory, cell: Int) e
     if (wanted == 0L) Iterator.empty
     else {
       log = scan.stores.open(cell)
-      val reader = tree.reader((roles, _, _, _) => roles & wanted)
+      val reader = tree.logReader((roles, _, _, _) => roles & wanted)
       val block = mutable.ArrayBuffer.empty[(Long, UnsafeRow)]
       log.blocks.flatMap { case (key, value) =>
         block.clear()

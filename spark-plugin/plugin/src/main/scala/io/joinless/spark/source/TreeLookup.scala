@@ -21,9 +21,9 @@ final private[source] class TreeLookup(scan: ResultCells, cell: Int) {
   import TreeLookup._
 
   /** The rows; None if this executor does not have the tree, or they are many, or hard to find. */
-  def rows: Option[ArrayBuffer[InternalRow]] = inTree { tree =>
+  def rows: Option[ArrayBuffer[InternalRow]] = inTree { (tree, before) =>
     val arenaOf = scan.arenas(tree)
-    val results = lookup(tree, arenaOf)
+    val results = lookup(tree, before, arenaOf)
     val output = new OutputRow(scan.spec, arenaOf)
     val shown = scan.shown(cell)
     val rows = ArrayBuffer.empty[InternalRow]
@@ -41,8 +41,8 @@ final private[source] class TreeLookup(scan: ResultCells, cell: Int) {
   }
 
   /** How many rows there are, where none are rejected otherwise. */
-  def number: Option[BigInt] = inTree { tree =>
-    val results = lookup(tree, scan.arenas(tree))
+  def number: Option[BigInt] = inTree { (tree, before) =>
+    val results = lookup(tree, before, scan.arenas(tree))
     var (number, looked) = (BigInt(0), 0)
     while (looked <= CellPositions.FewRows && results.next()) {
       number += results.weight
@@ -51,20 +51,23 @@ final private[source] class TreeLookup(scan: ResultCells, cell: Int) {
     Option.when(looked <= CellPositions.FewRows)(number)
   }
 
-  private def inTree[A](read: ViewTree => Option[A]): Option[A] = {
+  private def inTree[A](read: (ViewTree, Before) => Option[A]): Option[A] = {
     val tree = new CellTree(scan.spec, scan.stores, cell, scan.cacheMaxBytes, scan.lookedUpIn)
-    try tree.ofRunning(read).flatten
+    try tree.ofRunningOrNewer(read).flatten
     catch { case _: TooManyTests => None }
     finally tree.close()
   }
 
-  private def lookup(tree: ViewTree, arenaOf: Int => TupleArena): Lookup = {
+  /** @param before of a tree that is a batch later than what is read: bounds of the ids of rows */
+  private def lookup(tree: ViewTree, before: Before, arenaOf: Int => TupleArena): Lookup = {
     val equal = scan.taken.map(EqualValues.of)
     val others = scan.taken.zip(equal).collect { case (filter, None) =>
       val columns = scan.spec.inputs(scan.spec.relations(filter.relation).input).columns.size
       new OfRelation(filter.relation, filter.condition, columns, arenaOf(filter.relation))
     }
-    new Lookup(tree, scan.residualsOver(arenaOf) ++ others, equal.flatten.map(_.bound).toIndexedSeq, MostTests)
+    val older = for (bounds <- before.toIndexedSeq; r <- scan.spec.relations.indices)
+      yield new Older(r, bounds(scan.spec.relations(r).input))
+    new Lookup(tree, older ++ scan.residualsOver(arenaOf) ++ others, equal.flatten.map(_.bound).toIndexedSeq, MostTests)
   }
 }
 
@@ -72,6 +75,14 @@ private[source] object TreeLookup {
 
   /** So many tuples and combinations are tested while a running query may wait. */
   final val MostTests = 1L << 22
+
+  private type Before = Option[IndexedSeq[Int]]
+
+  /** A row was there before the last batch. */
+  final private class Older(relation: Int, bound: Int) extends Residual {
+    override val relations: IndexedSeq[Int] = IndexedSeq(relation)
+    override def accept(rows: Array[Int]): Boolean = rows(relation) < bound
+  }
 
   /** A condition on the rows of one relation, in place. */
   final private class OfRelation(relation: Int, condition: Expression, columns: Int, arena: TupleArena)

@@ -33,7 +33,11 @@ private[spark] object AppendedCell extends CellKind[AppendedState] {
     new AppendedTask(context, state, rows)
 }
 
-final private[spark] class AppendedState(override val views: ViewTree, end: LogEnd) extends CellState(end) {
+final private[spark] class AppendedState(
+    override val views: ViewTree,
+    end: LogEnd,
+    override val before: Option[IndexedSeq[Int]] = None
+) extends CellState(end) {
   override protected def bytesOfParts: Long = 0L
   override def logRows: Long = views.rows
 }
@@ -43,10 +47,13 @@ final private class AppendedTask(context: CellContext, before: AppendedState, ex
     extends RowByRowTask(context, before, before.views, exchanged, AppendedCell.firstBatch(context.spec)) {
   import context._
 
+  // ids of rows that were rolled back are reused in any order
+  private[this] val limits = Option.when(arenas.forall(a => a.live == a.limit))(arenas.map(_.limit).toIndexedSeq)
   private[this] val entries = writer(before.log, weights = false)
 
   override protected def stored(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit =
     entries.append(roles, base, offset, bytes)
 
-  override protected def close(): CellState = new AppendedState(tree, log(new EveryEntry(entries)).close())
+  override protected def close(): CellState =
+    new AppendedState(tree, log(new EveryEntry(entries)).close(), limits)
 }

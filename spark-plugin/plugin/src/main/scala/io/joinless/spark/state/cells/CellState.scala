@@ -39,6 +39,11 @@ abstract class CellState(val log: LogEnd) {
 
   final def bytes: Long = views.bytes + bytesOfParts
 
+  /** By input, a bound of the ids of the rows from before the last batch: that batch only inserted
+    * rows, whose ids are not below it. None if other rows may have changed, or if ids were reused.
+    */
+  def before: Option[IndexedSeq[Int]] = None
+
   /** Notes that this state is the successor of an earlier one, with the same views. */
   final def follows(before: CellState): Unit = most = math.max(before.mostRows, views.rows)
 

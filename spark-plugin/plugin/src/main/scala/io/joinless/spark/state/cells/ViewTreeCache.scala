@@ -42,10 +42,35 @@ final class ViewTreeCache(patience: Long = ViewTreeCache.Patience) {
   /** The tree of `cell`, to be read together with others; None if it is not idle at exactly `at`.
     */
   def read(cell: CellId, at: StateVersion): Option[Reading] = synchronized {
-    idle.get(cell).filter(_.at == at).map { i =>
-      val reader = new Reading(i.cached, i.cached.bytes)
-      reading += reader
-      reader
+    idle.get(cell).filter(_.at == at).map(i => begin(i.cached, None))
+  }
+
+  /** The same, or the tree a batch later, if it is known which rows that batch inserted. Waits for a
+    * moment while a task has the tree.
+    */
+  def readOrNewer(cell: CellId, at: StateVersion): Option[Reading] = synchronized {
+    def isInWork = !idle.contains(cell) && working.exists(lease => lease.cell == cell && lease.at == at)
+    await(patience / ReadersPatience)(isInWork)
+    read(cell, at).orElse {
+      idle.get(cell).filter(_.before.exists(_._1 == at)).flatMap { i =>
+        i.cached.before.map(before => begin(i.cached, Some(before)))
+      }
+    }
+  }
+
+  private def begin(state: CellState, before: Option[IndexedSeq[Int]]): Reading = {
+    val reader = new Reading(state, before, state.bytes)
+    reading += reader
+    reader
+  }
+
+  /** Waits while something is so, but not longer than so many milliseconds. */
+  private def await(most: Long)(isSo: => Boolean): Unit = {
+    val until = System.nanoTime + most * 1000000L
+    var left = most
+    while (isSo && left > 0) {
+      wait(left)
+      left = (until - System.nanoTime) / 1000000L
     }
   }
 
@@ -57,12 +82,7 @@ final class ViewTreeCache(patience: Long = ViewTreeCache.Patience) {
     */
   private def awaitReaders(cell: CellId): Unit = {
     def isBusy = idle.get(cell).exists(i => isRead(i.cached))
-    val until = System.nanoTime + patience * 1000000L
-    var left = patience
-    while (isBusy && left > 0) {
-      wait(left)
-      left = (until - System.nanoTime) / 1000000L
-    }
+    await(patience)(isBusy)
     if (isBusy) { val _ = idle.remove(cell) }
   }
 
@@ -77,7 +97,7 @@ final class ViewTreeCache(patience: Long = ViewTreeCache.Patience) {
     }.toList
     stale.foreach(idle.remove)
     val undo = found.filter(_.at != at).flatMap(_.before).map(_._2)
-    val lease = new Lease(cell, found.map(_.cached), undo)
+    val lease = new Lease(cell, at, found.map(_.cached), undo)
     lease.bytes = found.fold(0L)(_.bytes)
     working += lease
     lease
@@ -126,9 +146,15 @@ final class ViewTreeCache(patience: Long = ViewTreeCache.Patience) {
 
   /** The shared use of a cell's tree by one reader, until `close`. The tree does not change
     * meanwhile.
+    *
+    * @param before if the tree is a batch later than the version that is read: by input, a bound of
+    *     the ids of that version's rows
     */
-  final class Reading private[ViewTreeCache] (val state: CellState, private[ViewTreeCache] val bytes: Long)
-      extends AutoCloseable {
+  final class Reading private[ViewTreeCache] (
+      val state: CellState,
+      val before: Option[IndexedSeq[Int]],
+      private[ViewTreeCache] val bytes: Long
+  ) extends AutoCloseable {
     override def close(): Unit = ViewTreeCache.this.synchronized {
       reading -= this
       ViewTreeCache.this.notifyAll()
@@ -138,7 +164,12 @@ final class ViewTreeCache(patience: Long = ViewTreeCache.Patience) {
   /** The exclusive use of a cell's tree by one task. Ends with `checkIn` or `release`, whichever is
     * first.
     */
-  final class Lease private[ViewTreeCache] (cell: CellId, found: Option[CellState], undo: Option[Undo]) {
+  final class Lease private[ViewTreeCache] (
+      private[ViewTreeCache] val cell: CellId,
+      private[ViewTreeCache] val at: StateVersion,
+      found: Option[CellState],
+      undo: Option[Undo]
+  ) {
     private[ViewTreeCache] var bytes = 0L
 
     /** The tree; if it is a batch ahead, that batch is rolled back now. */
@@ -171,12 +202,13 @@ final class ViewTreeCache(patience: Long = ViewTreeCache.Patience) {
         idle.remove(cell)
         idle.put(cell, Idle(tree, at, before, tree.bytes + before.fold(0L)(_._2.bytes)))
         shrinkTo(limit)
+        ViewTreeCache.this.notifyAll()
       }
     }
 
     /** The task ends without a tree to keep. */
     def release(): Unit = ViewTreeCache.this.synchronized {
-      val _ = working.remove(this)
+      if (working.remove(this)) ViewTreeCache.this.notifyAll()
     }
   }
 }
@@ -185,6 +217,11 @@ object ViewTreeCache {
 
   /** The milliseconds for which a check-out waits for readers: longer than most of them take. */
   final val Patience = 1000L
+
+  /** A reader of rows of some keys waits a fraction of it for a task: what it waits for is less than
+    * what it could load instead.
+    */
+  final private val ReadersPatience = 4
 
   /** The cache of this executor. */
   val executor = new ViewTreeCache

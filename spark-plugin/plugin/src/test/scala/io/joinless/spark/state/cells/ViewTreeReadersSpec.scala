@@ -86,9 +86,37 @@ class ViewTreeReadersSpec extends AnyFunSuite with BeforeAndAfterAll {
     assert(cache.read(cell, at(1)).isEmpty)
     lease.release()
   }
+
+  test("the batch before is read where the last one only inserted rows; a reader waits for its task, for a moment") {
+    val (cache, paths) = (new ViewTreeCache(patience = 60000), new Paths(deletes = false))
+    val undo = new Undo {
+      override def apply(): CellState = fail("nothing is rolled back")
+      override def bytes: Long = 0L
+    }
+    def checkIn(lease: ViewTreeCache#Lease, version: Long, before: Option[IndexedSeq[Int]]): Unit =
+      lease.checkIn(new PathState(paths, before), at(version), Long.MaxValue, Some(at(version - 1) -> undo))
+    checkIn(cache.checkOut(cell, at(0)), 1, Some(IndexedSeq(5)))
+    def read(version: Long) = cache.readOrNewer(cell, at(version)).map { r => r.close(); r.before }
+    assert(read(1) === Some(None) && read(0) === Some(Some(IndexedSeq(5))) && read(2) === None)
+    assert(cache.read(cell, at(0)).isEmpty)
+    val lease = cache.checkOut(cell, at(1))
+    assert(read(0) === None, "two batches later")
+    val waiting = later(read(1))
+    Thread.sleep(50)
+    assert(!waiting.isDone)
+    checkIn(lease, 2, Some(IndexedSeq(7)))
+    assert(get(waiting) === Some(Some(IndexedSeq(7))))
+    checkIn(cache.checkOut(cell, at(2)), 3, None)
+    assert(read(2) === None && read(3) === Some(None))
+    val impatient = new ViewTreeCache(patience = 40)
+    val slow = impatient.checkOut(cell, at(1))
+    assert(impatient.readOrNewer(cell, at(1)).isEmpty)
+    slow.release()
+  }
 }
 
-final private class PathState(val paths: Paths) extends CellState(LogEnd.Empty) {
+final private class PathState(val paths: Paths, override val before: Option[IndexedSeq[Int]] = None)
+    extends CellState(LogEnd.Empty) {
   override def views: RowStore = paths.tree
   override protected def bytesOfParts: Long = 0L
   override def logRows: Long = 0L
