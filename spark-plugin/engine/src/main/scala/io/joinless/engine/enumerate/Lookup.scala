@@ -27,7 +27,8 @@ final class TooManyTests extends RuntimeException("a look-up tests too many comb
   * level 1   S   live tuples of S under the key 7
   * level 2   T   V_s of T under the key of S's tuple
   * }}}
-  * Among several edges, the one with the fewest keys is taken, then the one with the fewest tuples.
+  * Among several edges ([[Access]]), the one with the fewest keys is taken, then one whose key has
+  * all bound fields, then the one with the fewest tuples.
   * If there is none, or if it would have more keys than its index, the smallest relation
   * that has a bound field is scanned, key by key, and its tuples are compared. A combination is
   * rejected at the first level that binds a field with another value.
@@ -51,6 +52,7 @@ final class Lookup(
   private[this] val attributes: Map[Int, Set[FieldValues.Value]] =
     bounds.flatMap(b => attribute(b).map(_ -> b.values)).groupMapReduce(_._1)(_._2)(_ & _)
 
+  private[this] val access = Access(block, bounds.map(b => b.relation -> b.field))
   private[this] val start: Start = choose()
 
   /** Whether results are found by keys; else a relation is scanned. */
@@ -110,28 +112,29 @@ final class Lookup(
 
   /** The cheapest start. */
   private def choose(): Start = {
-    val edges = separators.filter { case (node, separator) =>
-      separator.nonEmpty && separator.forall(attributes.contains) && number(separator) <= node.up.limit
+    val below = nodesBelowEdges
+    val edges = access.edges.map { case (i, separator) => (i, below(i), separator) }.filter {
+      case (_, node, separator) => number(separator) <= node.up.limit
     }
-    val byKey = edges.minByOption { case (node, separator) =>
+    val byKey = edges.minByOption { case (i, node, separator) =>
       val keys = number(separator)
-      (keys, if (keys == 1) tuplesUnder(node, separator) else 0)
+      (keys, if (access.exact.contains(i)) 0 else 1, if (keys == 1) tuplesUnder(node, separator) else 0)
     }
-    byKey.fold(scan) { case (node, separator) => new Start(node, keys(node, separator), separator) }
+    byKey.fold(scan) { case (_, node, separator) => new Start(node, keys(node, separator), separator) }
   }
 
   /** All tuples of the smallest relation that has a bound field. */
   private def scan: Start = {
-    val having = bounds.flatMap(b => attribute(b).fold(IndexedSeq(b.relation))(relationsWith)).distinct
+    val having = access.relations
     val node = tree.nodes(having.minByOption(r => tree.arena(block.relations(r).input).live).getOrElse(tree.root.id))
     new Start(node, Iterator.range(0, if (node.isRoot) 1 else node.up.limit), BitSet.empty)
   }
 
-  /** Each node but the root, with the attributes of its edge to the parent. */
-  private def separators: Seq[(ViewNode, BitSet)] = {
-    def children(node: ViewNode): Seq[ViewNode] = (0 until node.childCount).map(node.child)
-    def nodes(node: ViewNode): Seq[ViewNode] = node +: children(node).flatMap(nodes)
-    nodes(tree.root).flatMap(children).zip(block.tree.edges.map { case (parent, child) => parent.separator(child) })
+  /** Each node but the root, in the order of the edges to their parents. */
+  private def nodesBelowEdges: IndexedSeq[ViewNode] = {
+    def children(node: ViewNode): IndexedSeq[ViewNode] = (0 until node.childCount).map(node.child)
+    def nodes(node: ViewNode): IndexedSeq[ViewNode] = node +: children(node).flatMap(nodes)
+    nodes(tree.root).flatMap(children)
   }
 
   /** How many keys have such values; saturates. */
@@ -158,11 +161,7 @@ final class Lookup(
   }
 
   /** The attribute that a field is a key of. */
-  private def attribute(bound: BoundField): Option[Int] =
-    block.relations(bound.relation).keys.collectFirst { case (x, field) if field == bound.field => x }
-
-  private def relationsWith(attribute: Int): IndexedSeq[Int] =
-    block.relations.indices.filter(r => block.relations(r).keys.exists(_._1 == attribute))
+  private def attribute(bound: BoundField): Option[Int] = Access.attribute(block, bound.relation, bound.field)
 
   /** The same condition on a field of the node where the walk begins, if that has the attribute. */
   private def atStart(bound: BoundField): BoundField = {

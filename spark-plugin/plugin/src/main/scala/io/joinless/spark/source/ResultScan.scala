@@ -2,7 +2,8 @@ package io.joinless.spark.source
 
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.spec.ResultSpec
+import io.joinless.spark.explain.AccessText
+import io.joinless.spark.spec.{ColumnRef, ResultSpec}
 import org.apache.spark.SparkException
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression}
@@ -43,7 +44,17 @@ final case class ResultScan(
     val conditions = taken.map(f => s"${spec.relations(f.relation).name}: ${f.sql}")
     s"joinless $readingText of ${spec.relations.map(_.name).mkString(", ")} as of batch ${snapshot.batch}, " +
       s"${spec.cells} cells, columns: ${columns.map(names).mkString("[", ", ", "]")}, " +
-      s"checked on rows of one relation: ${conditions.mkString("[", ", ", "]")}, checkpoint: ${snapshot.checkpoint}"
+      s"checked on rows of one relation: ${conditions.mkString("[", ", ", "]")}, " +
+      s"${lookUpText}checkpoint: ${snapshot.checkpoint}"
+  }
+
+  /** What a look-up costs while the query runs. */
+  private def lookUpText: String = taken.flatMap(EqualValues.of(_)) match {
+    case Seq() => ""
+    case equal =>
+      val isFiltered = result.rejects || equal.size < taken.size
+      val text = AccessText(spec, equal.map(e => ColumnRef(e.relation, e.field.ordinal)), isFiltered)
+      s"looked up while the query runs: $text, "
   }
 
   private def readingText: String = reading match {

@@ -97,13 +97,45 @@ class LookupSpec extends AnyFunSuite with SharedSpark {
       val (before, number) = (read(), count())
       val state = java.nio.file.Paths.get(checkpoint, "state")
       java.nio.file.Files.move(state, state.resolveSibling("hidden"))
-      intercept[Exception](result.where("src > 1").collect())
+      val gone = intercept[SparkThrowable](result.where("src > 1").collect())
+      assert(gone.getCondition == "JOINLESS_BATCH_NOT_AVAILABLE.STATE_GONE")
       val again = (read(), count())
-      org.apache.commons.io.FileUtils.deleteDirectory(state.toFile) // attempts to open stores made folders
+      assert(!java.nio.file.Files.exists(state), "a failed read makes no folder")
       java.nio.file.Files.move(state.resolveSibling("hidden"), state)
       assert(again == (before -> number) && number > 5)
       () => ()
     }
+  }
+
+  test("rows of the batch before are looked up in trees that have one more, if it only inserted rows") {
+    val edges = PlayedStream.of[Node](spark)(org.apache.spark.sql.Encoders.product[Node])
+    val random = new scala.util.Random(5)
+    def query = {
+      edges.toDF.withColumn("money", org.apache.spark.sql.functions.expr("CAST(money AS DECIMAL(9, 2))"))
+        .drop("n").createOrReplaceTempView("e")
+      spark.sql(plain)
+    }
+    val played = withConf("spark.sql.shuffle.partitions" -> "4")(
+      new PlayedQuery(Seq(edges), PlayedQuery.AsBatches())(query)
+    )
+    def batch() = {
+      edges.add(Seq.fill(12)(Node.random(random)): _*)
+      played.next()
+    }
+    val (_, _) = (batch(), batch())
+    val result = query.enumerateFull(played.checkpoint)
+    val expected = result.collect()
+    val _ = batch()
+    val state = java.nio.file.Paths.get(played.checkpoint, "state")
+    java.nio.file.Files.move(state, state.resolveSibling("hidden"))
+    val found = Seq("via", "dst").map(c => c -> (0 to 6).map(v => bag(result.where(s"$c = $v").collect())))
+    val counts = (0 to 6).map(v => result.where(s"via = $v").count())
+    java.nio.file.Files.move(state.resolveSibling("hidden"), state)
+    for ((column, byValue) <- found; v <- 0 to 6)
+      assert(byValue(v) == bag(expected.filter(_.getAs[Any](column).toString == v.toString)), s"$column = $v")
+    assert(counts == (0 to 6).map(v => expected.count(_.getAs[Int]("via") == v)))
+    assert(query.enumerateFull(played.checkpoint).count() > expected.length && expected.nonEmpty)
+    played.close()
   }
 
   private def refused(body: => Any): String =
@@ -146,6 +178,8 @@ class LookupSpec extends AnyFunSuite with SharedSpark {
       assert(refused(full.lookup(Map("money" -> 0.001))) == "VALUE")
       assert(refused(full.lookup(spark.range(3).selectExpr("id / 2 AS via"))) == "VALUE")
       assert(refused(full.lookup(spark.range(3).toDF("x"))) == "UNKNOWN_COLUMN")
+      for (keys <- Seq(spark.range(3), spark.range(2000)); of <- Seq("CAST(id AS STRING)", "id > 1", "array(id)"))
+        assert(refused(full.lookup(keys.selectExpr(s"$of AS via"))) == "KEY_TYPE", of)
       assert(refused(full.weightOf(Map("via" -> 1))) == "ROW")
       assert(refused(full.selectExpr("src AS x", "via AS x").lookup(Map("x" -> 1))) == "AMBIGUOUS_COLUMN")
       val _ = assert(refused(spark.range(3).toDF("x").lookup(Map("x" -> 1))) == "NO_RESULT")
@@ -153,6 +187,26 @@ class LookupSpec extends AnyFunSuite with SharedSpark {
     val stream = PlayedStream.of[Node](spark)(org.apache.spark.sql.Encoders.product[Node]).toDF
     assert(refused(stream.lookup(Map("src" -> 1))) == "STREAM")
   }
+
+  test("plan_ a scan says what a look-up costs") {
+    played(s"$plain WHERE a.small < 3", changes = false, cells = 4) { (full, _) =>
+      def costs(condition: String) =
+        "looked up while the query runs: ([^;]*);".r.findFirstMatchIn(plan(full(), condition)).fold("none")(_.group(1))
+      assert(costs("via = 3") == "by the key (a.dst), at the cost of the rows")
+      assert(costs("dst IN (3, 4)") == "by the key (b.dst), at the cost of the rows")
+      val both = "by one of the keys (a.dst), (b.dst), whose rows are compared with the other values"
+      assert(Set(both, both.replace("(a.dst), (b.dst)", "(b.dst), (a.dst)"))(costs("dst = 3 AND via = 4")))
+      assert(costs("via = 3 AND src = 4") == "by the key (a.dst), whose rows are compared with the other values")
+      assert(costs("src = 4").startsWith("by a scan of a, since no key of the join tree ("))
+      assert(costs("src > 4") == "none")
+      val rejecting = plan(full(), "via = 3 AND src > 4")
+      assert(rejecting.contains("; conditions reject some of the rows; per value "))
+      () => ()
+    }
+  }
+
+  private def plan(full: DataFrame, condition: String): String =
+    full.where(condition).queryExecution.executedPlan.toString
 
   test("plan_ only cells that can hold the values are asked") {
     asked(plain, changes = false, cells = 6) { full =>
