@@ -46,6 +46,11 @@ BATCH: Any = Batch()
 ARGUMENTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
     "configure builder": (lambda v: joinless.configure(v), [None, 5, SparkSession], []),
     "explain df": (lambda v: joinless.explain(v), [None, 5, "SELECT 1"], []),
+    "explain lookups": (
+        lambda v: joinless.explain(FRAME, lookups=v),
+        [5, "src", [5], [["src", 5]], {"src"}, [None]],
+        [[[]], [""], [["src", " "]]],
+    ),
     "why_not df": (lambda v: joinless.why_not(v), [None, 5, "SELECT 1"], []),
     "changelog df": (lambda v: joinless.changelog(v), [None, 5, "SELECT 1"], []),
     "changelog change_type": (lambda v: joinless.changelog(FRAME, v), WRONG_TEXT, BLANK),

@@ -48,6 +48,31 @@ def test_explain_names_columns_and_comes_as_text_graph_and_json(edges: SparkSess
     assert json.loads(explanation.json())
 
 
+def test_explain_says_what_look_ups_will_cost(edges: SparkSession) -> None:
+    sql = """SELECT a.src, b.src AS via, CAST(c.dst AS DOUBLE) AS last, a.src + 1 AS next
+        FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"""
+    by = ["via", ["src", "via"], ["src"], "next", ["via", "next"]]
+    expected = [
+        "via: by the key (a.dst), at the cost of the rows; per value ",
+        "src, via: by the key (a.dst), whose rows are compared with the other values; per value ",
+        "src: by a scan of a, since no key of the join tree ((",
+        "next: by all rows of the result, since next is no column of one join",
+        "via, next: by the key (a.dst), at the cost of the rows; conditions reject some of the rows; per value ",
+    ]
+    plain = edges.sql(sql)
+    changes = joinless.enumerate_deltas(edges.sql(sql))
+    for df in (plain, changes):
+        text = joinless.explain(df, lookups=by).text
+        lines = [line.strip() for line in text.partition("Look-ups while the query runs:\n")[2].splitlines()]
+        assert len(lines) == len(expected)
+        for line, start in zip(lines, expected, strict=True):
+            assert line.startswith(start), (line, start)
+        assert lines[-1].endswith("; compared with each row: next")
+        assert text.startswith(joinless.explain(df).text)
+    with pytest.raises(PySparkException, match="Did you mean via"):
+        joinless.explain(plain, lookups=["vai"])
+
+
 def test_a_notebook_shows_each_tree_as_a_picture_and_each_reason(edges: SparkSession) -> None:
     star_of_four = """SELECT a.src AS x1, a.dst AS x2, b.dst AS x3, c.dst AS x4, d.dst AS x5 FROM e a
         JOIN e b ON a.src = b.src JOIN e c ON a.src = c.src JOIN e d ON a.src = d.src"""

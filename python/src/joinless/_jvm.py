@@ -35,6 +35,11 @@ def explain_json(df: DataFrame) -> str:
     return str(_api(df, "joinless.explain").explainJson(df._jdf))
 
 
+def lookup_text(df: DataFrame, columns: list[str]) -> str:
+    """What a look-up by values of these columns will cost."""
+    return str(_api(df, "joinless.explain").lookupText(df._jdf, columns))
+
+
 def why_not_json(df: DataFrame) -> str:
     """Reasons of the join blocks left to Spark, as a JSON array."""
     return str(_api(df, "joinless.why_not").whyNotJson(df._jdf))

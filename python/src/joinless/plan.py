@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
 
-from joinless import _jvm, picture
+from joinless import _arguments, _jvm, picture
 
 
 class Explanation:
@@ -19,9 +19,12 @@ class Explanation:
     and cells, and the cost. It lists the joins that stay with Spark, with their reasons.
     """
 
-    def __init__(self, df: DataFrame) -> None:
+    def __init__(self, df: DataFrame, lookups: Sequence[list[str]] = ()) -> None:
         self._df = df
         self.text = _jvm.explain_text(df)
+        if lookups:
+            costs = [f"  {', '.join(columns)}: {_jvm.lookup_text(df, columns)}" for columns in lookups]
+            self.text = "\n".join([self.text, "", "Look-ups while the query runs:", *costs])
 
     def mermaid(self) -> str:
         """The join trees as a Mermaid graph."""
@@ -78,7 +81,7 @@ class Reasons(list[Reason]):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def explain(df: DataFrame) -> Explanation:
+def explain(df: DataFrame, lookups: Sequence[str | Sequence[str]] | None = None) -> Explanation:
     """Shows how Joinless would run the joins of a streaming DataFrame. No query needs to run.
 
     A DataFrame over changelogs without `incrementalEnumerate` is shown as if it had it, with a
@@ -87,12 +90,23 @@ def explain(df: DataFrame) -> Explanation:
     >>> print(joinless.explain(pairs.incrementalEnumerate()).text.splitlines()[0])
     Join-free join of a, b
 
+    Args:
+        df: a streaming DataFrame.
+        lookups: columns of the result by which rows will be looked up (`lookup`), each a name or
+            several: the text then says what such a look-up costs, and why.
+
     Raises:
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
-        AnalysisException: ``JOINLESS_NOT_STREAMING`` for a DataFrame without a stream.
+        AnalysisException: ``JOINLESS_NOT_STREAMING`` for a DataFrame without a stream;
+            ``JOINLESS_LOOKUP.UNKNOWN_COLUMN`` for a column that the result does not have.
+        TypeError, ValueError: `lookups` is no list of columns.
     """
-    return Explanation(df)
+    if lookups is None:
+        return Explanation(df)
+    if isinstance(lookups, str) or not isinstance(lookups, Sequence):
+        raise TypeError(f"joinless.explain takes a list of columns or of lists of them as lookups, and got {lookups!r}")
+    return Explanation(df, [_arguments.some_columns("joinless.explain", "lookups", columns) for columns in lookups])
 
 
 def why_not(df: DataFrame) -> Reasons:

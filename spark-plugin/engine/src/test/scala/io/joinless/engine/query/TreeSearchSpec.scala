@@ -75,6 +75,19 @@ class TreeSearchSpec extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
+  test("oracle_separators: all join trees of a query have the same keys (A71)") {
+    val random = Gen.oneOf(Random.acyclic(4, 5), Random.acyclic(3, 6))
+    var several = 0
+    forAll(random, minSuccessful(500)) { graph =>
+      val keys = AllTrees.of(graph).map { tree =>
+        tree.edges.map { case (parent, child) => parent.separator(child) }.filter(_.nonEmpty).toSet
+      }.toSeq
+      if (keys.size > 1 && keys.head.nonEmpty) several += 1
+      assert(keys.distinct.size === 1)
+    }
+    assert(several > 200)
+  }
+
   test("height 1 iff q-hierarchical") {
     var flat = 0
     forAll(Random.acyclic(6, 6), minSuccessful(20000)) { graph =>

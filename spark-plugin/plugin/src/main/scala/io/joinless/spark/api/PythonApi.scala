@@ -13,7 +13,7 @@ import io.joinless.spark.plans.marks.ChangeFeeds
 import io.joinless.spark.plans.nodes.{DeltaRows, Groups, JoinFreeJoin}
 import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.plans.values.DeltaForm
-import io.joinless.spark.source.{FullResult, Lookups, ResultsOnDemand}
+import io.joinless.spark.source.{FullResult, LookupCost, Lookups, ResultsOnDemand}
 import io.joinless.spark.spec.{BlockSpec, NodeId, StateFormat}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.joinless.{ExecutorCores, Plans}
@@ -48,6 +48,14 @@ object PythonApi {
     val kept = plan.reasons.map(ExtendedExplain.text)
     if (trees.isEmpty && plan.groups.isEmpty && kept.isEmpty) "The query joins no streams."
     else (trees ++ plan.groups ++ plan.whole ++ Option.when(kept.nonEmpty)(kept.mkString("\n"))).mkString("\n\n")
+  }
+
+  /** What a look-up of the query's result by values of these columns will cost, as text. */
+  def lookupText(df: Dataset[_], columns: java.util.List[String]): String = Inspection.within(df.sparkSession) {
+    val plan = look(df)
+    plan.optimized.fold("by nothing, since the query is not rewritten")(
+      new LookupCost(_, plan.blocks)(columns.asScala.toSeq)
+    )
   }
 
   /** The join trees of the query's blocks, as a Mermaid drawing. */
@@ -157,6 +165,7 @@ object PythonApi {
     * @param deltas of each block whose changes are requested
     * @param groups the groups that are kept, as text
     * @param whole the cost of the whole query, if it has more than one block
+    * @param optimized the plan; None if the query does not compile
     */
   final private case class Look(
       blocks: Seq[BlockSpec],
@@ -164,7 +173,8 @@ object PythonApi {
       groups: Seq[String],
       whole: Option[String],
       reasons: Seq[Reason],
-      conf: JoinlessConf
+      conf: JoinlessConf,
+      optimized: Option[LogicalPlan] = None
   )
 
   /** What the query's first batch would be planned as. A query over changelogs is looked at as if
@@ -220,6 +230,7 @@ object PythonApi {
     val groups = nodes.collect { case groups: Groups =>
       GroupsText(groups, emitted.collectFirst { case (keeps, rows) if keeps eq groups => rows })
     }
-    Look(blocks.sortBy(_.id), deltas, groups, WholeCost(optimized), ExtendedExplain.reasons(nodes), conf)
+    val reasons = ExtendedExplain.reasons(nodes)
+    Look(blocks.sortBy(_.id), deltas, groups, WholeCost(optimized), reasons, conf, Some(optimized))
   }
 }

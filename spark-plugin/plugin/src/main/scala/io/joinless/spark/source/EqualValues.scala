@@ -68,7 +68,8 @@ private[source] object EqualValues {
     case _ => None
   }
 
-  private def isComparedByBytes(dataType: DataType): Boolean = dataType match {
+  /** Whether values of a type are equal exactly if their stored bytes are. */
+  def isComparedByBytes(dataType: DataType): Boolean = dataType match {
     case BooleanType | ByteType | ShortType | IntegerType | LongType | DateType | TimestampType | TimestampNTZType |
         BinaryType => true
     case decimal: DecimalType => decimal.precision <= Decimal.MAX_LONG_DIGITS
