@@ -27,6 +27,7 @@ def test_a_thousand_keys_while_the_query_runs_and_afterwards(spark: SparkSession
     query = at.start()
     play(at, query, keys=150, together=50)
     query.stop()
+    at.call(query, 1)  # one that has ended
     for size in (1, 1, 1, 50):
         at.call(None, size)
     assert at.committed() > 5

@@ -42,6 +42,20 @@ def as_columns(function: str, name: str, value: Any) -> list[str] | None:
     return given
 
 
+def lists_of_columns(function: str, name: str, value: Any) -> list[list[str]]:
+    """Several times column names, each given as one or as several. Raises if the argument is another."""
+    listed = isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray))
+    try:
+        given = [some_columns(function, name, columns) for columns in value] if listed else None
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"{function} takes a list of columns or of lists of them as {name}, and got {value!r}"
+        ) from None
+    if given is None:
+        raise TypeError(f"{function} takes a list of columns or of lists of them as {name}, and got {value!r}")
+    return given
+
+
 def values(function: str, name: str, given: Mapping[Any, Any], types: tuple[type, ...]) -> None:
     """Raises if the keys of a dict are no column names, or a value is neither None nor of these types."""
     for column, value in given.items():

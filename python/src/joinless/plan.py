@@ -104,9 +104,7 @@ def explain(df: DataFrame, lookups: Sequence[str | Sequence[str]] | None = None)
     """
     if lookups is None:
         return Explanation(df)
-    if isinstance(lookups, str) or not isinstance(lookups, Sequence):
-        raise TypeError(f"joinless.explain takes a list of columns or of lists of them as lookups, and got {lookups!r}")
-    return Explanation(df, [_arguments.some_columns("joinless.explain", "lookups", columns) for columns in lookups])
+    return Explanation(df, _arguments.lists_of_columns("joinless.explain", "lookups", lookups))
 
 
 def why_not(df: DataFrame) -> Reasons:
