@@ -11,6 +11,8 @@ final private[engine] class AllResults(counts: ResultCounts) extends Space {
 
   override def isSingle(part: Int, node: ViewNode): Boolean = node.childCount == 0 && node.repeated == 0L
 
+  override def contains(part: Int, node: ViewNode, tuple: Int): Boolean = true
+
   /** The digits, from the lowest: the copy of the tuple, then a position under its key to each
     * child. The part is the same everywhere.
     */

@@ -75,12 +75,14 @@ final private[engine] class Descent(tree: ViewTree, space: Space) {
     while (from < order.length) {
       var until = from + 1
       while (until < order.length && here.isSameKey(order(from), order(until))) until += 1
-      here.sort(order, from, until)
-      list.load(node, orders(node.id), here.parts(order(from)), node.vs, here.keys(order(from)))
+      val part = here.parts(order(from))
+      val isSingle = space.isSingle(part, node)
+      if (!isSingle) here.sort(order, from, until)
+      list.load(node, orders(node.id), part, node.vs, here.keys(order(from)))
       var i = from
       while (i < until) {
         here.read(order(i), position)
-        bind(node, list.seek(position), here.parts(order(i)), order(i), located)
+        bind(node, if (isSingle) list.tuple(position.low.toInt) else list.seek(position), part, order(i), located)
         i += 1
       }
       from = until

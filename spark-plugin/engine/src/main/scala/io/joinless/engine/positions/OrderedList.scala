@@ -15,18 +15,18 @@ final private[positions] class OrderedList(space: Space) {
   private[this] var node: ViewNode = null
   private[this] var order: TupleOrder = null
   private[this] var part = 0
+  private[this] var isSingle = false // no tuple has more than one position
   private[this] var size = 0
   private[this] var tuples = new Array[Int](16)
   private[this] var hashes = new Array[Long](16)
   private[this] var places = new Array[Int](16) // indexes of tuples, by bucket
   private[this] var starts = new Array[Int](2) // of the buckets, in `places`
+  private[this] val sorted = new java.util.BitSet // the buckets that are
 
-  // the walk: the bucket, whether it is sorted, the tuple in it, and the first position of both
+  // the walk: the bucket, the tuple in it, and the first position of both
   private[this] var bits = 0
   private[this] var bucket = 0
-  private[this] var isSorted = false
   private[this] var at = 0
-  private[this] val bucketFrom = new Wide
   private[this] val bucketUntil = new Wide
   private[this] val tupleFrom = new Wide
   private[this] val tupleUntil = new Wide
@@ -37,13 +37,13 @@ final private[positions] class OrderedList(space: Space) {
 
   /** Loads the tuples of a list. */
   def load(node: ViewNode, order: TupleOrder, part: Int, lists: RecordLists, key: Int): Unit = {
-    begin(node, order, part, lists.count(key))
-    var older = size
+    var older = lists.count(key)
+    begin(node, order, part, older)
     var slot = lists.first(key)
-    var i = 0
     while (slot != 0) {
-      tuples(i) = lists.tuple(slot)
-      i += 1
+      val (page, at) = (lists.page(slot), lists.at(slot))
+      val tuple = RecordLists.tuple(page(at))
+      if (contains(tuple)) add(tuple, order.hash(page, at))
       older -= 1
       slot = lists.next(slot, older)
     }
@@ -54,23 +54,36 @@ final private[positions] class OrderedList(space: Space) {
   def load(node: ViewNode, order: TupleOrder, part: Int, count: Int, tuple: Int => Int): Unit = {
     begin(node, order, part, count)
     var i = 0
-    while (i < count) { tuples(i) = tuple(i); i += 1 }
+    while (i < count) {
+      val t = tuple(i)
+      if (contains(t)) add(t, order.hash(t))
+      i += 1
+    }
     arrange()
   }
 
-  /** Starts a list of `count` tuples of a node, of which `part` is read, and makes room for them.
-    */
+  /** Starts a list of a node, of which `part` is read, and makes room for `count` tuples. */
   private def begin(node: ViewNode, order: TupleOrder, part: Int, count: Int): Unit = {
     this.node = node
     this.order = order
     this.part = part
-    size = count
+    isSingle = space.isSingle(part, node)
+    size = 0
     if (tuples.length < count) {
       val length = math.max(count, 2 * tuples.length)
       tuples = new Array[Int](length)
       hashes = new Array[Long](length)
       places = new Array[Int](length)
     }
+  }
+
+  /** Whether a tuple may have a position. */
+  private def contains(tuple: Int): Boolean = !isSingle || space.contains(part, node, tuple)
+
+  private def add(tuple: Int, hash: Long): Unit = {
+    tuples(size) = tuple
+    hashes(size) = hash
+    size += 1
   }
 
   /** Puts the tuples into buckets. */
@@ -82,11 +95,7 @@ final private[positions] class OrderedList(space: Space) {
     if (size == 1) { places(0) = 0; starts(1) = 1 }
     else {
       var i = 0
-      while (i < size) {
-        hashes(i) = order.hash(tuples(i))
-        starts(bucketOf(i) + 1) += 1
-        i += 1
-      }
+      while (i < size) { starts(bucketOf(i) + 1) += 1; i += 1 }
       var b = 0
       while (b < buckets) { starts(b + 1) += starts(b); b += 1 }
       i = size - 1
@@ -101,6 +110,7 @@ final private[positions] class OrderedList(space: Space) {
       while (b < buckets) { starts(b) = starts(b + 1); b += 1 }
       starts(buckets) = size
     }
+    sorted.clear()
     bucket = -1
     bucketUntil.set(0L)
   }
@@ -108,18 +118,21 @@ final private[positions] class OrderedList(space: Space) {
   /** The bucket of the tuple at index `i`: the upper `bits` bits of its hash. */
   private def bucketOf(i: Int): Int = if (bits == 0) 0 else (hashes(i) >>> (64 - bits)).toInt
 
+  /** The tuple at a position, where each tuple has one. Positions may be asked for in any order. */
+  def tuple(position: Int): Int = {
+    val found = java.util.Arrays.binarySearch(starts, 0, (1 << bits) + 1, position)
+    var bucket = if (found >= 0) found else -2 - found
+    while (starts(bucket + 1) == position) bucket += 1 // it is empty
+    sort(bucket)
+    tuples(places(position))
+  }
+
   /** Moves to the tuple that has `position`, and makes it the position under that tuple. Positions
     * must be asked for in ascending order, and be positions of the list.
     */
   def seek(position: Wide): Int = {
     while (position.compare(bucketUntil) >= 0) nextBucket()
-    if (!isSorted) {
-      if (starts(bucket + 1) - starts(bucket) > 1)
-        IndexSort.sort(places, starts(bucket), starts(bucket + 1), byOrder)
-      isSorted = true
-      at = starts(bucket) - 1
-      tupleUntil.set(bucketFrom)
-    }
+    sort(bucket)
     while (position.compare(tupleUntil) >= 0) {
       at += 1
       tupleFrom.set(tupleUntil)
@@ -130,14 +143,20 @@ final private[positions] class OrderedList(space: Space) {
     tuples(places(at))
   }
 
-  /** Moves to the next bucket, not sorted yet, and finds the positions it covers: from `bucketFrom`
-    * to below `bucketUntil`.
+  private def sort(bucket: Int): Unit =
+    if (starts(bucket + 1) - starts(bucket) > 1 && !sorted.get(bucket)) {
+      IndexSort.sort(places, starts(bucket), starts(bucket + 1), byOrder)
+      sorted.set(bucket)
+    }
+
+  /** Moves before the first tuple of the next bucket, and finds the positions it covers: up to below
+    * `bucketUntil`.
     */
   private def nextBucket(): Unit = {
     bucket += 1
-    bucketFrom.set(bucketUntil)
-    isSorted = false
-    if (space.isSingle(part, node)) bucketUntil.add(0L, (starts(bucket + 1) - starts(bucket)).toLong)
+    at = starts(bucket) - 1
+    tupleUntil.set(bucketUntil)
+    if (isSingle) bucketUntil.add(0L, (starts(bucket + 1) - starts(bucket)).toLong)
     else {
       var p = starts(bucket)
       while (p < starts(bucket + 1)) {
@@ -150,7 +169,7 @@ final private[positions] class OrderedList(space: Space) {
 
   /** The number of positions of the part under a tuple. */
   private def count(tuple: Int, into: Wide): Unit =
-    if (space.isSingle(part, node)) into.set(1L) else space.count(part, node, tuple, into)
+    if (isSingle) into.set(1L) else space.count(part, node, tuple, into)
 
   /** Equal rows are in the order of their numbers of positions; with equal ones they are
     * interchangeable.

@@ -1,5 +1,7 @@
 package io.joinless.engine.positions
 
+import java.util.Arrays
+
 import io.joinless.engine.algebra.Wide
 
 /** A growable list of positions. */
@@ -11,7 +13,7 @@ final private[engine] class PositionList {
 
   /** Appends a copy of the position. */
   def add(position: Wide): Unit = {
-    if (2 * count == words.length) words = java.util.Arrays.copyOf(words, 2 * words.length)
+    if (2 * count == words.length) words = Arrays.copyOf(words, 2 * words.length)
     position.write(words, 2 * count)
     count += 1
   }
@@ -28,17 +30,45 @@ final private[engine] class PositionList {
   def sortDistinct(): Unit = sort(isDistinct = true)
 
   private def sort(isDistinct: Boolean): Unit = {
+    if (isOneWord) sortWords() else sortPairs()
+    if (isDistinct) {
+      var (kept, i) = (0, 0)
+      while (i < count) {
+        if (kept == 0 || compare(kept - 1, i) != 0) { move(i, kept); kept += 1 }
+        i += 1
+      }
+      count = kept
+    }
+  }
+
+  /** Whether all positions fit one word, with its sign. */
+  private def isOneWord: Boolean = {
+    var i = 0
+    while (i < count && words(2 * i + 1) == 0L && words(2 * i) >= 0L) i += 1
+    i == count
+  }
+
+  /** Sorts positions that fit one word. */
+  private def sortWords(): Unit = {
+    val lows = new Array[Long](count)
+    var i = 0
+    while (i < count) { lows(i) = words(2 * i); i += 1 }
+    Arrays.sort(lows)
+    i = 0
+    while (i < count) { words(2 * i) = lows(i); i += 1 }
+  }
+
+  private def sortPairs(): Unit = {
     val order = Array.range(0, count)
     IndexSort.sort(order, 0, count, (a, b) => compare(a, b))
-    val sorted = new Array[Long](math.max(32, 2 * count))
-    var kept = 0
-    for (i <- order.indices if !isDistinct || i == 0 || compare(order(i - 1), order(i)) != 0) {
-      sorted(2 * kept) = words(2 * order(i))
-      sorted(2 * kept + 1) = words(2 * order(i) + 1)
-      kept += 1
+    val sorted = new Array[Long](words.length)
+    var i = 0
+    while (i < count) {
+      sorted(2 * i) = words(2 * order(i))
+      sorted(2 * i + 1) = words(2 * order(i) + 1)
+      i += 1
     }
     words = sorted
-    count = kept
   }
 
   /** Appends the positions of another list. */

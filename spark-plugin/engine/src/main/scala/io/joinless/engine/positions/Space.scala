@@ -16,8 +16,13 @@ private[engine] trait Space {
   /** The number of positions of a part under a tuple. */
   def count(part: Int, node: ViewNode, tuple: Int, into: Wide): Unit
 
-  /** Whether each tuple of a node has exactly one position in the part. */
+  /** Whether no tuple of a node has more than one position in the part; then [[contains]] says which
+    * have one.
+    */
   def isSingle(part: Int, node: ViewNode): Boolean
+
+  /** Whether a tuple has a position in a part in which none has more than one. */
+  def contains(part: Int, node: ViewNode, tuple: Int): Boolean
 
   /** Splits a position under a tuple into its digits. */
   def split(part: Int, node: ViewNode, tuple: Int, position: Wide, digits: Digits): Unit

@@ -13,7 +13,7 @@ private[engine] trait ResultCounts {
 
   /** The number of results of the node's subtree that contain an alive tuple. */
   final def ofTuple(node: ViewNode, tuple: Int, into: Wide): Unit = {
-    into.set(node.weight(tuple))
+    into.set(node.copies(tuple))
     var c = 0
     while (c < node.childCount) {
       ofKey(node.child(c), node.keyTo(c, tuple), factor)

@@ -31,24 +31,34 @@ final private[sample] class NewResults(changes: CollectedChanges) extends Space 
   private[this] val old = new Wide
   private[this] val increase = new Wide
 
-  override def isSingle(part: Int, node: ViewNode): Boolean =
-    part == After && node.childCount == 0 && node.repeated == 0L
+  override def isSingle(part: Int, node: ViewNode): Boolean = node.childCount == 0 && node.repeated == 0L
+
+  override def contains(part: Int, node: ViewNode, tuple: Int): Boolean =
+    part == After || isIncreased(node, tuple) == (part == New)
 
   /** The number of results of a part under a tuple; new are those after that were not there before.
     */
   override def count(part: Int, node: ViewNode, tuple: Int, into: Wide): Unit = part match {
     case New =>
-      product(After, node, tuple, into)
-      if (!into.isZero) {
+      if (!isTouched(node, tuple)) into.set(0L)
+      else {
+        product(After, node, tuple, into)
         product(Before, node, tuple, old)
         into.subtract(old)
       }
     case _ => product(part, node, tuple, into)
   }
 
+  /** Whether the insertions change the number of results of a tuple. */
+  private def isTouched(node: ViewNode, tuple: Int): Boolean = {
+    var c = 0
+    while (c < node.childCount && node.child(c).annotation.touchedIndex(node.keyTo(c, tuple)) < 0) c += 1
+    c < node.childCount || isIncreased(node, tuple)
+  }
+
   /** The number of results of a tuple, after or before. */
   private def product(part: Int, node: ViewNode, tuple: Int, into: Wide): Unit = {
-    into.set(if (part == After) node.weight(tuple) else weightBefore(node, tuple))
+    into.set(if (part == After) node.copies(tuple) else weightBefore(node, tuple))
     var c = 0
     while (c < node.childCount && !into.isZero) {
       below(part, node, tuple, c, factor)
@@ -75,7 +85,7 @@ final private[sample] class NewResults(changes: CollectedChanges) extends Space 
 
   /** The multiplicity before the insertions; decreases were applied already. */
   private def weightBefore(node: ViewNode, tuple: Int): Long =
-    if (isIncreased(node, tuple)) math.max(0L, changes.before(node.id, tuple)) else node.weight(tuple)
+    if (isIncreased(node, tuple)) math.max(0L, changes.before(node.id, tuple)) else node.copies(tuple)
 
   private def isIncreased(node: ViewNode, tuple: Int): Boolean =
     node.id < increased.length && increased(node.id).get(tuple)
@@ -97,7 +107,7 @@ final private[sample] class NewResults(changes: CollectedChanges) extends Space 
   override def split(part: Int, node: ViewNode, tuple: Int, position: Wide, digits: Digits): Unit =
     if (part == New) splitNew(node, tuple, position, digits)
     else {
-      digits.takeCopy(position, if (part == After) node.weight(tuple) else weightBefore(node, tuple))
+      digits.takeCopy(position, if (part == After) node.copies(tuple) else weightBefore(node, tuple))
       var c = 0
       while (c < node.childCount) {
         below(part, node, tuple, c, factor)
@@ -111,7 +121,7 @@ final private[sample] class NewResults(changes: CollectedChanges) extends Space 
     */
   private def splitNew(node: ViewNode, tuple: Int, position: Wide, digits: Digits): Unit = {
     val copiesBefore = weightBefore(node, tuple)
-    val newCopies = node.weight(tuple) - copiesBefore
+    val newCopies = node.copies(tuple) - copiesBefore
     term.set(newCopies)
     multiplyAll(node, tuple, 0, After)
     if (position.compare(term) < 0) {

@@ -17,6 +17,11 @@ final class InlinedWords(arena: TupleArena, rowFields: Int, fields: Array[Int]) 
   /** The number of words inlined with a row. */
   val width: Int = fields.length
 
+  /** The position, among the inlined words, of the word at this offset in a row; −1 if it is none of
+    * them.
+    */
+  def indexOf(wordOfRow: Int): Int = fields.indexOf(wordOfRow - nullWords)
+
   /** Whether a NULL was among the copied words. */
   def anyNull: Boolean = nulls
 

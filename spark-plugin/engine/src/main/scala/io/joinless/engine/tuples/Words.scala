@@ -32,12 +32,25 @@ private[engine] object Words {
   def hash(words: Array[Long], at: Int, count: Int): Long = {
     var h = count * Multiplier
     var i = at
-    while (i < at + count) {
-      h = (h ^ words(i)) * Multiplier
-      h ^= h >>> 32
-      i += 1
-    }
-    h = (h ^ h >>> 29) * Finisher
+    while (i < at + count) { h = mixed(h, words(i)); i += 1 }
+    finished(h)
+  }
+
+  /** The same of the words at these offsets behind `at`. */
+  def hash(words: Array[Long], at: Int, offsets: Array[Int]): Long = {
+    var h = offsets.length * Multiplier
+    var i = 0
+    while (i < offsets.length) { h = mixed(h, words(at + offsets(i))); i += 1 }
+    finished(h)
+  }
+
+  private def mixed(hash: Long, word: Long): Long = {
+    val h = (hash ^ word) * Multiplier
+    h ^ h >>> 32
+  }
+
+  private def finished(hash: Long): Long = {
+    val h = (hash ^ hash >>> 29) * Finisher
     h ^ h >>> 32
   }
 

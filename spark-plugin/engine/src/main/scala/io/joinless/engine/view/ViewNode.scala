@@ -134,6 +134,9 @@ sealed abstract class ViewNode(
   /** The multiplicity of a tuple. */
   final def weight(tuple: Int): Long = if (multiplicity == null) 1L else multiplicity(tuple)
 
+  /** The multiplicity of an alive tuple, which is not read if no tuple has one > 1. */
+  final def copies(tuple: Int): Long = if (repeated == 0L) 1L else weight(tuple)
+
   /** The tuple's key towards child `c`. */
   final def keyTo(c: Int, tuple: Int): Int = if (down(c) == null) tuple else down(c)(tuple)
 
@@ -191,6 +194,11 @@ final class RelationViews(
     isOwnKey: Boolean,
     private[engine] val lift: Lift
 ) extends ViewNode(id, 1L << relation, if (counted) new PagedLongs else null, upKeys, isOwnKey) {
+
+  /** The offsets in a row of the fields that its key to the parent does not have, in ascending order;
+    * null if rows vary in length.
+    */
+  private[engine] var ownWords: Array[Int] = null
 
   /** The keys to the parent, null if there are none, and to the children. */
   private[engine] var toParent: TupleKeys = null

@@ -126,9 +126,20 @@ final private[engine] class ViewTreeBuilder(
         if (up == null || isOwnKey) null else if (isRoot) new NotedKeys else memoized(r, separator, up)
       val lift = annotation.flatMap(_.lifts(r)).orNull
       val node = new RelationViews(r, r, input, arenas(input), block.inputs(input).counted, upKeys, isOwnKey, lift)
+      node.ownWords = ownWords(r, separator)
       val inlined = if (enumerated) locations.inlined(r).toArray else Array.empty[Int]
       if (inlined.nonEmpty) node.inlinedWords = new InlinedWords(arenas(input), block.inputs(input).fields, inlined)
       node
+    }
+
+    /** The offsets in a row of relation `r` of the fields that are none of these attributes; null if
+      * rows vary in length.
+      */
+    private def ownWords(r: Int, attributes: BitSet): Array[Int] = {
+      val input = block.inputs(block.relations(r).input)
+      val ofKey = block.relations(r).keys.collect { case (a, field) if attributes(a) => field.ordinal }.toSet
+      val nullWords = (input.fields + 63) / 64
+      if (input.fixedWords == 0) null else Array.range(0, input.fields).filterNot(ofKey).map(nullWords + _)
     }
 
     /** Builds a generalized node. Where its keys have a key above, it has an index of its own, since

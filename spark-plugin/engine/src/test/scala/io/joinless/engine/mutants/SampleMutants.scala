@@ -3,6 +3,7 @@ package io.joinless.engine.mutants
 /** Mutations of what algorithms A59 to A62 specify: results by position, and kept samples. */
 private[mutants] object SampleMutants {
   private val ordered = "positions/OrderedList.scala"
+  private val order = "positions/TupleOrder.scala"
   private val descent = "positions/Descent.scala"
   private val counts = "positions/SubtreeCounts.scala"
   private val reservoir = "sample/Reservoir.scala"
@@ -16,14 +17,23 @@ private[mutants] object SampleMutants {
   private val treeAnnotations = "update/TreeAnnotations.scala"
 
   val all: Seq[Mutant] = Seq(
-    Mutant("positions: in the order of memory", ordered, "order.hash(tuples(i))" -> "tuples(i).toLong << 40"),
+    Mutant("positions: in the order of memory", ordered, "order.hash(page, at)" -> "tuples(i).toLong << 40"),
+    Mutant(
+      "positions: inlined words are read one too early",
+      order,
+      "inRow.map(1 + r.words.indexOf(_))" -> "inRow.map(r.words.indexOf(_))"
+    ),
     Mutant(
       "positions: tuples with equal hashes are not ordered",
       ordered,
-      "if (starts(bucket + 1) - starts(bucket) > 1)" -> "if (false)"
+      "if (starts(bucket + 1) - starts(bucket) > 1 && !sorted.get(bucket))" -> "if (false)"
     ),
-    Mutant("positions: a key's positions are not sorted", descent, "      here.sort(order, from, until)\n" -> ""),
-    Mutant("positions: copies count once", counts, "into.set(node.weight(tuple))" -> "into.set(1L)"),
+    Mutant(
+      "positions: a key's positions are not sorted",
+      descent,
+      "      if (!isSingle) here.sort(order, from, until)\n" -> ""
+    ),
+    Mutant("positions: copies count once", counts, "into.set(node.copies(tuple))" -> "into.set(1L)"),
     Mutant("sample: keys of refilled places are not above the bound", draws, "from + (1.0 - from) * least" -> "least"),
     Mutant("sample: keys are those of one result", draws, " / unseen.toDouble" -> ""),
     Mutant("sample: the bound is not lowered", reservoir, "if (isFull) keys(heap(0)) else 1.0" -> "1.0"),
@@ -97,6 +107,21 @@ private[mutants] object SampleMutants {
       "sample: new results with old siblings only",
       results,
       "if (part == Before && touched >= 0)" -> "if (touched >= 0)"
+    ),
+    Mutant(
+      "sample: further copies of a row are not new",
+      results,
+      "c < node.childCount || isIncreased(node, tuple)" -> "c < node.childCount"
+    ),
+    Mutant(
+      "sample: a leaf's new rows are among those before",
+      results,
+      "part == After || isIncreased(node, tuple) == (part == New)" -> "part != New || isIncreased(node, tuple)"
+    ),
+    Mutant(
+      "positions: rows of a leaf that are in no part have positions",
+      ordered,
+      "!isSingle || space.contains(part, node, tuple)" -> "true"
     ),
     Mutant(
       "sample: increased rows stay increased",
