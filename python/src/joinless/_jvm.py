@@ -14,9 +14,9 @@ from typing import Any
 from py4j.java_gateway import JavaClass
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import lit
 from pyspark.sql.streaming.query import StreamingQuery
 
+from joinless._literals import literals
 from joinless.errors import EXTENSION_CLASS, ConnectUnsupportedError, ExtensionNotInstalledError
 
 
@@ -107,7 +107,7 @@ def sample(df: DataFrame, size: int, seed: int, replacement: bool) -> DataFrame:
 def lookup(df: DataFrame, values: dict[str, Any]) -> DataFrame:
     """The rows of a complete result with these values of columns."""
     api = _api(df, "joinless.lookup")
-    return DataFrame(api.lookup(df._jdf, list(values), _literals(values)), df.sparkSession)
+    return DataFrame(api.lookup(df._jdf, list(values), _literals(df, values)), df.sparkSession)
 
 
 def lookup_all(df: DataFrame, keys: DataFrame) -> DataFrame:
@@ -117,11 +117,11 @@ def lookup_all(df: DataFrame, keys: DataFrame) -> DataFrame:
 
 def weight_of(df: DataFrame, values: dict[str, Any]) -> int:
     """How often a complete result has a row."""
-    return int(_api(df, "joinless.weight_of").weightOf(df._jdf, list(values), _literals(values)))
+    return int(_api(df, "joinless.weight_of").weightOf(df._jdf, list(values), _literals(df, values)))
 
 
-def _literals(values: dict[str, Any]) -> list[Any]:
-    return [lit(value)._jc for value in values.values()]
+def _literals(df: DataFrame, values: dict[str, Any]) -> list[Any]:
+    return [value._jc for value in literals(df, values)]
 
 
 def checkpoint_of(df: DataFrame, query: StreamingQuery) -> str:

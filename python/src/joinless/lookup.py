@@ -31,9 +31,10 @@ def lookup(result: DataFrame | str | os.PathLike[str], key: Mapping[str, Any] | 
     Args:
         result: what `enumerate_full` or ``spark.read.format("joinless")`` returns, with filters,
             columns, groups and orders above, or the ``checkpointLocation`` of a query.
-        key: the value of each column, where None finds NULL; or a DataFrame with a key in each row,
-            whose columns have the names of the result's. Up to 1,000 keys are read at once, more
-            are joined.
+        key: the value of each column, where None finds NULL, and a datetime without a time zone is
+            what PySpark returns: of a TIMESTAMP the moment in Python's local time zone, else the
+            time as a clock shows it. Or a DataFrame with a key in each row, whose columns have the
+            names of the result's; up to 1,000 keys are read at once, more are joined.
 
     Returns:
         A batch DataFrame with the columns of `result`. A row that the result has several times comes

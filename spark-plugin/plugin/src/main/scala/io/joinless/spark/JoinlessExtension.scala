@@ -14,6 +14,7 @@ import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.inspect.{Inspection, SqlText}
 import io.joinless.spark.planner.JoinFreeStrategy
 import io.joinless.spark.rules.rewrite.RewriteStreamingJoins
+import io.joinless.spark.source.ThinFiltered
 import io.joinless.spark.start.{
   CompileDeltas,
   HideIdleSources,
@@ -64,6 +65,7 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
         () => StreamContext.query(session)
       )
     }
+    extensions.injectPlannerStrategy(_ => ThinFiltered)
     extensions.injectPlannerStrategy(new JoinFreeStrategy(_))
   }
 }

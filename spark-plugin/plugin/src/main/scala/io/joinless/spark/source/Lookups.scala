@@ -53,14 +53,17 @@ object Lookups {
         "columnType" -> column.dataType.sql
       )
     }
-    val few = keys.distinct().limit(MostListed + 1).collect().toSeq
+    val few = Plans.rows(keys.distinct().limit(MostListed + 1))
     if (few.size > MostListed) {
-      val more = Project(Plans.analyzed(keys).output.map(key => Alias(key, key.name)()), Plans.analyzed(keys))
+      val output = Plans.analyzed(keys).output.zip(columns).map { case (key, column) =>
+        Alias(collated(key, column.dataType), key.name)()
+      }
+      val more = Project(output, Plans.analyzed(keys))
       Plans.dataFrame(df, semiJoin(Plans.analyzed(df), columns, more))
     } else {
       val literals = few.map { row =>
         columns.zip(keys.schema).zipWithIndex.map { case ((column, field), i) =>
-          exactly(column, Literal.create(row.get(i), field.dataType))
+          exactly(column, Literal(row.get(i, field.dataType), field.dataType))
         }
       }
       val lists = columns.indices.map(i => isOneOf(columns(i), literals.map(_(i))))
@@ -87,6 +90,12 @@ object Lookups {
   private def semiJoin(rows: LogicalPlan, columns: Seq[Attribute], keys: LogicalPlan): LogicalPlan = {
     val same = columns.zip(keys.output).map { case (column, key) => EqualNullSafe(column, key) }
     Join(rows, keys, LeftSemi, Some(same.reduce[Expression](And(_, _))), JoinHint.NONE)
+  }
+
+  /** Texts by the rules of the column: Spark does not choose between those of two columns. */
+  private def collated(key: Expression, of: DataType): Expression = (key.dataType, of) match {
+    case (_: StringType, _: StringType) => Cast(key, of)
+    case _ => key
   }
 
   private def isOneOf(column: Attribute, values: Seq[Literal]): Expression = {

@@ -75,7 +75,22 @@ object ResultsOnDemand {
     if (df.isStreaming) throw JoinlessErrors.onDemand("STREAM")
   }
 
-  private def read(df: DataFrame, reading: Reading): DataFrame = Plans.optimized(df) match {
+  /** The rows that are read of a plan, if it is one of a complete result: a scan whose columns are
+    * those of the plan's scan.
+    */
+  private[source] def thinned(plan: LogicalPlan, reading: Reading.Thinned): Option[LogicalPlan] =
+    of(plan, reading).map { case (list, scan, relation) => Project(list, relation.copy(scan = scan)) }
+
+  private def read(df: DataFrame, reading: Reading): DataFrame = of(Plans.optimized(df), reading) match {
+    case Some((list, scan, relation)) => Plans.dataFrame(df, Project(list, rows(scan, relation)))
+    case None => throw JoinlessErrors.onDemand("NO_RESULT")
+  }
+
+  /** What is computed of the rows of a scan, that scan, and the one it replaces. */
+  private def of(
+      plan: LogicalPlan,
+      reading: Reading
+  ): Option[(Seq[NamedExpression], ResultScan, DataSourceV2ScanRelation)] = plan match {
     case PhysicalOperation(list, filters, relation @ Result(scan)) if filters.forall(isOfRow) =>
       // conditions that the scan has not taken are checked on its rows
       val more = filters.map(_.transform {
@@ -84,8 +99,8 @@ object ResultsOnDemand {
       })
       // a result knows its numbers of rows, a copy does not
       val result = if (more.isEmpty) scan.result else scan.result.copy(filters = scan.result.filters ++ more)
-      Plans.dataFrame(df, Project(list, rows(scan.copy(result = result, reading = reading), relation)))
-    case _ => throw JoinlessErrors.onDemand("NO_RESULT")
+      Some((list, scan.copy(result = result, reading = reading), relation))
+    case _ => None
   }
 
   /** Whether a condition depends on the row alone. */

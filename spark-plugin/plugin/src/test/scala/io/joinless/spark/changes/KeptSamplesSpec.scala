@@ -70,6 +70,27 @@ class KeptSamplesSpec extends AnyFunSuite with SharedSpark with QueriesOverChang
     finally tables.stop()
   }
 
+  for ((query, column, other) <- usedTwice)
+    test(s"two uses of a sample are one sample, whatever columns they need: $query")(inOneCell {
+      val kept = s"sample(TABLE($query), 6, 7)"
+      val tables = new Tables
+      tables.start(
+        s"SELECT SUM($column) AS s, (SELECT SUM($column) FROM $kept) AS same, SUM($other) AS more FROM $kept",
+        "weight",
+        PlayedQuery.AsBatches(None)
+      )
+      try {
+        for (i <- 0 until 30) {
+          tables.insert(i % 4, i % 3, i.toLong * i, 0.5)
+          tables.insertPair(i % 4, i)
+          tables.append(i % 4, i * i)
+        }
+        tables.advance()
+        val sums = tables.result.keys.toSeq
+        val _ = assert(sums.size == 1 && sums.forall(row => row(0) == row(1) && row(2) != null), sums)
+      } finally tables.stop()
+    })
+
   test("other seeds give other samples")(inOneCell {
     val query = s"SELECT t.x, a.y $Path"
     val samples = for (seed <- 0 until 6) yield {
@@ -110,6 +131,15 @@ private object KeptSamplesSpec {
     "SELECT t.x, n.c FROM t JOIN (SELECT k, COUNT(*) AS c FROM u GROUP BY k) n ON t.k = n.k" -> 2,
     "SELECT t.x FROM t WHERE t.k IN (SELECT k FROM u)" -> 2,
     "SELECT x FROM t ORDER BY x LIMIT 5" -> 1
+  )
+
+  /** Queries with two columns of numbers. */
+  private val usedTwice = Seq(
+    ("SELECT k, y FROM a", "y", "k"),
+    ("SELECT g, x FROM t WHERE k > 0", "x", "g"),
+    (s"SELECT t.x, u.g AS h $Path", "x", "h"),
+    ("SELECT x, MAX(g) AS m FROM t GROUP BY x", "x", "m"),
+    ("SELECT g, x FROM t UNION ALL SELECT k, y FROM a", "x", "g")
   )
 
   private def sampled(query: String, size: Int): String = s"SELECT * FROM sample(TABLE($query), $size, 7)"

@@ -4,6 +4,7 @@ import io.joinless.spark.SharedSpark
 import io.joinless.spark.api._
 import io.joinless.spark.batches.{PlayedQuery, PlayedStream}
 import org.apache.spark.SparkThrowable
+import org.apache.spark.sql.functions.expr
 import org.apache.spark.sql.{DataFrame, Row}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -48,7 +49,7 @@ class LookupSpec extends AnyFunSuite with SharedSpark {
   private def played(sql: String, changes: Boolean, cells: Int)(use: (() => DataFrame, String) => () => Unit): Unit = {
     val edges = PlayedStream.of[Node](spark)(org.apache.spark.sql.Encoders.product[Node])
     def query = {
-      val stream = edges.toDF.withColumn("money", org.apache.spark.sql.functions.expr("CAST(money AS DECIMAL(9, 2))"))
+      val stream = edges.toDF.withColumn("money", expr("CAST(money AS DECIMAL(9, 2))"))
       (if (changes) stream.weightedChangelog("n") else stream.drop("n")).createOrReplaceTempView("e")
       spark.sql(sql)
     }
@@ -160,6 +161,10 @@ class LookupSpec extends AnyFunSuite with SharedSpark {
       assert(full.lookup(keys.where("dst > 99")).count() == 0)
       val many = spark.range(-2000, 3).selectExpr("id AS via")
       assert(bag(full.lookup(many).collect()) == those(_.getAs[Int]("via") <= 2))
+      val named = spark.range(1200).selectExpr("IF(id = 0, 'A NAME of node 3', STRING(id)) AS name")
+      for (keys <- Seq(named, named.where("name LIKE 'A%'")))
+        assert(bag(full.withColumn("name", expr("name COLLATE UTF8_LCASE")).lookup(keys).collect()) ==
+          those(_.getAs[Any]("name") == "a name of node 3"))
       for ((row, n) <- bag(all).take(3)) {
         val values = row.schema.fieldNames.zip(row.toSeq).toMap
         assert(full.weightOf(values) == n)

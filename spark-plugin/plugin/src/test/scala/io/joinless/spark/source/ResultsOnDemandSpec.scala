@@ -224,6 +224,25 @@ class ResultsOnDemandSpec extends AnyFunSuite with SharedSpark {
       if (!replacement) assert(samples.forall(s => bag(s).forall { case (row, c) => c <= copies(row) }))
     }
 
+  test("law_ samples by a fraction of rows that satisfy conditions are drawn by the scan") {
+    val query = new Played(plain, changes = true, cells = 3, vertices = 5)
+    for (
+      condition <- Seq("src = 3", "src < last", "via > 1 AND src + dst < last + 3"); replacement <- Seq(false, true)
+    ) {
+      val some = query.full.where(condition).selectExpr("last + 1 AS l", "src")
+      val copies = bag(rows(some))
+      val samples = (1 to 60).map { seed =>
+        val sample = some.sample(replacement, 0.25, seed.toLong)
+        if (seed == 1) assert(scans(sample).contains("joinless sample with the fraction 0.25"))
+        rows(sample)
+      }
+      checkLaw(copies, samples, copies.values.sum / 4.0, if (replacement) 1.0 else 0.75)
+    }
+    val split = query.full.where("src < last").randomSplit(Array(0.4, 0.6), 3)
+    assert(bag(split.toSeq.flatMap(rows)) == bag(rows(query.full.where("src < last"))))
+    query.close()
+  }
+
   test("conditions that the scan does not take, computed columns, empty results") {
     val query = new Played(plain, changes = true, cells = 3)
     val some = query.full.where("src < last AND via > 2").selectExpr("src + last AS s", "dst")
@@ -302,7 +321,8 @@ class ResultsOnDemandSpec extends AnyFunSuite with SharedSpark {
     assert(condition(much.count()) == "JOINLESS_COUNT_OVERFLOW.BIGINT")
     assert(rows(much.page(BigInt(50).pow(20) - 2, 5)) == Seq(Row(2, 2), Row(2, 2)))
     assert(rows(much.sampleOf(3, 5)) == Seq.fill(3)(Row(2, 2)))
-    assert(rows(much.sample(withReplacement = false, 1e-33, 5)).size < 40)
+    for (some <- Seq(much, much.where("x = 2"), much.where("x + y = 4")))
+      assert(rows(some.sample(withReplacement = false, 1e-33, 5)).size < 40)
     val tooMuch = counted(23)
     assert(condition(tooMuch.exactCount) == "JOINLESS_COUNT_OVERFLOW.ROWS")
     assert(condition(tooMuch.count()) == "JOINLESS_COUNT_OVERFLOW.ROWS")

@@ -17,6 +17,11 @@ final case class SampleOf(child: LogicalPlan, size: Int, seed: Long, key: Option
 
   override def output: Seq[Attribute] = child.output ++ key
 
+  /** All columns: which rows are drawn depends on them, and each use of a sample must be the same
+    * sample, whatever columns it needs.
+    */
+  override lazy val references: AttributeSet = child.outputSet
+
   override def producedAttributes: AttributeSet = AttributeSet(key)
 
   override protected def withNewChildInternal(newChild: LogicalPlan): SampleOf = copy(child = newChild)

@@ -2,6 +2,7 @@ package org.apache.spark.sql.joinless
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.streaming.runtime.{StreamExecution, StreamingQueryWrapper}
 import org.apache.spark.sql.streaming.StreamingQuery
@@ -16,6 +17,10 @@ object Plans {
 
   /** The plan after Spark's optimizer: data sources have been offered what stands above them. */
   def optimized(df: DataFrame): LogicalPlan = df.asInstanceOf[classic.Dataset[_]].queryExecution.optimizedPlan
+
+  /** All rows, with values as Spark has them: dates and times of Java are not exact before 1582. */
+  def rows(df: DataFrame): Seq[InternalRow] =
+    df.asInstanceOf[classic.Dataset[_]].queryExecution.toRdd.map(_.copy()).collect().toSeq
 
   /** A DataFrame of `plan` in the session of `df`. */
   def dataFrame(df: DataFrame, plan: LogicalPlan): DataFrame =

@@ -1,0 +1,20 @@
+package io.joinless.spark.source
+
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Sample, SampleMethod}
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
+
+/** Plans a sample, by a fraction, of those rows of a complete result that satisfy conditions: the
+  * scan draws it, at the cost of the sampled rows.
+  *
+  * Spark offers a scan a sample only where no condition stands between them, and before conditions.
+  * Here the scan has been offered the conditions, and checks those that it has not taken on its
+  * rows. A part of a split does not begin at 0: parts must not overlap, so Spark makes them all.
+  */
+object ThinFiltered extends SparkStrategy {
+
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case Sample(0.0, fraction, replacement, Some(seed), rows, SampleMethod.Bernoulli) =>
+      ResultsOnDemand.thinned(rows, Reading.Thinned(math.max(0.0, fraction), replacement, seed)).map(planLater).toSeq
+    case _ => Nil
+  }
+}
