@@ -89,6 +89,7 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
     "sample result": (lambda v: joinless.sample(v, 10, 7), [None, 5, "SELECT 1"], []),
     "sample size": (lambda v: joinless.sample(FRAME, v, 7), [None, "1", 1.5, True], [-1, 2**63]),
     "sample seed": (lambda v: joinless.sample(FRAME, 10, v), ["1", 1.5, True], [2**63, -(2**63) - 1]),
+    "sample by": (lambda v: joinless.sample(FRAME, 10, 7, by=v), [5, b"k", ["k", 5], {"k"}], ["", ["k", " "]]),
     "sample replacement": (lambda v: joinless.sample(FRAME, 10, 7, v), [None, 1, "yes"], []),
     "lookup result": (lambda v: joinless.lookup(v, {"src": 1}), [None, 5], BLANK),
     "lookup key": (lambda v: joinless.lookup(FRAME, v), [None, 5, "src", ["src"], {5: 1}, {"src": [1]}], []),

@@ -67,6 +67,52 @@ def test_sizes_out_of_range_are_refused(shop: Shop, size: int) -> None:
         joinless.sample(shop.session.sql(BOUGHT), size)
 
 
+def test_a_sample_of_each_group_is_a_table(shop: Shop) -> None:
+    rng = random.Random(50)
+    shop.fill(customers=5, items=4, orders=40)
+    for _ in range(3):
+        sample, all_rows = updated(shop, "grouped", 3, by=["city"]), bought(shop)
+        assert sample <= all_rows
+        assert by_city(sample) == {city: min(3, n) for city, n in by_city(all_rows).items()}
+        for _ in range(4):
+            shop.random_commit(rng)
+
+
+def by_city(rows: Counter[Any]) -> dict[str | None, int]:
+    sizes: Counter[str | None] = Counter()
+    for row, copies in rows.items():
+        sizes[row.city] += copies
+    return dict(sizes)
+
+
+@pytest.mark.parametrize(
+    ("by", "condition"),
+    [
+        (["town"], "COLUMN_NOT_FOUND"),
+        (["city", "CITY"], "COLUMN_TWICE"),
+        ([], "NO_COLUMNS"),
+        ("name", "COLUMN_AMBIGUOUS"),
+        ("tags", "COLUMN_TYPE"),
+    ],
+)
+def test_groups_that_are_none_are_refused(shop: Shop, by: list[str], condition: str) -> None:
+    shop.streams()
+    rows = shop.session.sql("SELECT city, city AS name, id AS name, MAP('a', city) AS tags FROM customers")
+    with pytest.raises(AnalysisException) as refused:
+        joinless.sample(rows, 3, by=by)
+    assert refused.value.getCondition() == f"JOINLESS_SAMPLE.{condition}"
+
+
+def test_groups_in_sql_are_named_after_the_seed(shop: Shop) -> None:
+    shop.streams()
+    kept = shop.session.sql(f"SELECT * FROM sample(TABLE({BOUGHT}), 3, 7, city)")
+    assert "sample: 3 results of each group by c.city are kept in each cell" in str(
+        joinless.explain(joinless.enumerate_deltas(kept))
+    )
+    with pytest.raises(AnalysisException, match="JOINLESS_SAMPLE.ARGUMENTS"):
+        shop.session.sql(f"SELECT * FROM sample(TABLE({BOUGHT}), 3, 7, 1.5)")
+
+
 def test_a_sample_is_refused_where_no_changes_are_requested(shop: Shop) -> None:
     shop.streams()
 

@@ -93,9 +93,9 @@ def is_streaming(df: DataFrame, what: str) -> bool:
     return bool(df.isStreaming)
 
 
-def kept_sample(df: DataFrame, size: int, seed: int) -> DataFrame:
-    """A sample of the result of the streaming query `df` that is kept up to date."""
-    return DataFrame(_api(df, "joinless.sample").keptSample(df._jdf, size, seed), df.sparkSession)
+def kept_sample(df: DataFrame, size: int, seed: int, by: list[str] | None) -> DataFrame:
+    """A sample of the result of the streaming query `df`, or of each group of it, that is kept up to date."""
+    return DataFrame(_api(df, "joinless.sample").keptSample(df._jdf, size, seed, by), df.sparkSession)
 
 
 def sample(df: DataFrame, size: int, seed: int, replacement: bool) -> DataFrame:

@@ -77,7 +77,13 @@ def page(result: DataFrame, offset: int, size: int) -> DataFrame:
     return _jvm.page(result, offset, size)
 
 
-def sample(result: DataFrame, size: int, seed: int | None = None, replacement: bool = False) -> DataFrame:
+def sample(
+    result: DataFrame,
+    size: int,
+    seed: int | None = None,
+    replacement: bool = False,
+    by: str | list[str] | None = None,
+) -> DataFrame:
     """Returns a uniform sample, of exactly `size` rows: of a complete result, or one that is kept.
 
     Each set of `size` rows has the same chance. A row that the result has several times counts as
@@ -98,6 +104,11 @@ def sample(result: DataFrame, size: int, seed: int | None = None, replacement: b
     >>> kept.incrementalEnumerate(output="weight").columns
     ['src', 'dst', '_weight']
 
+    With `by` it is a sample of *each group* of rows that have the same values in these columns, as
+    in GROUP BY: `size` rows of each, or all of a smaller one.
+
+    >>> kept = joinless.sample(pairs, size=20, by=["src"])
+
     The operator's progress has ``resultSize``, the number of the results that are sampled. The same
     batches with the same seed give the same sample, also after a restart. The sample is kept by one
     cell, unless ``spark.joinless.placement.maxCells`` or ``shares`` says otherwise.
@@ -110,6 +121,7 @@ def sample(result: DataFrame, size: int, seed: int | None = None, replacement: b
             one each time, and 0 for a sample that is kept.
         replacement: whether a row may be drawn several times. Then `size` rows are drawn, unless
             the result is empty. Not for a sample that is kept.
+        by: one or several columns of a streaming query: a sample of each group of its rows by them.
 
     Returns:
         A batch DataFrame, in a random order; or a streaming one.
@@ -126,11 +138,14 @@ def sample(result: DataFrame, size: int, seed: int | None = None, replacement: b
     _arguments.number("joinless.sample", "size", size, optional=False)
     _arguments.flag("joinless.sample", "replacement", replacement)
     drawn = _arguments.seed("joinless.sample", "seed", seed)
+    columns = [] if by == [] else _arguments.as_columns("joinless.sample", "by", by)
     if not _jvm.is_streaming(result, "joinless.sample"):
+        if columns is not None:
+            raise ValueError("joinless.sample takes by for a streaming query only; group a complete result in Spark")
         return _jvm.sample(result, size, drawn, replacement)
     if replacement:
         raise ValueError("joinless.sample keeps samples without replacement only; leave replacement out")
-    return _jvm.kept_sample(result, size, 0 if seed is None else drawn)
+    return _jvm.kept_sample(result, size, 0 if seed is None else drawn, columns)
 
 
 def complete_result(function: str, result: DataFrame | str | os.PathLike[str]) -> DataFrame:

@@ -3,7 +3,7 @@ package io.joinless.bench
 import java.nio.file.{Files, Paths}
 
 import io.joinless.engine.algebra.WideCounts
-import io.joinless.engine.sample.{Reservoir, SampledBatch}
+import io.joinless.engine.sample.{KeptSample, SampledBatch}
 import io.joinless.engine.view.{AggregatesDef, ViewTree}
 
 /** Keeps a sample of paths or stars of a stream of edges, with the engine alone.
@@ -29,7 +29,7 @@ object SampleJob {
     val query = GraphQuery(star, 0 until relations, -1L, relations + 1)
     val tree =
       new ViewTree(query.block(deletes = true), Some(AggregatesDef(WideCounts, IndexedSeq.fill(relations)(None))))
-    val sample = new Reservoir(size, relations)
+    val sample = new KeptSample(size, tree)
     val batch = new SampledBatch(tree, IndexedSeq.empty, sample)
     val words = new Array[Long](query.rows.words)
     var at, changes = 0

@@ -1,7 +1,7 @@
 package io.joinless.engine.positions
 
 import io.joinless.engine.algebra.Wide
-import io.joinless.engine.tuples.TouchedTuples
+import io.joinless.engine.tuples.{IntStack, TouchedTuples}
 import io.joinless.engine.view.{RelationViews, ViewNode, ViewTree}
 
 /** Finds the results at given positions of a [[Space]]: node by node from the root, many positions
@@ -28,23 +28,42 @@ final private[engine] class Descent(tree: ViewTree, space: Space) {
     */
   def locate(part: Int, positions: PositionList): Located = {
     val root = tree.root
-    descend(part, positions, () => list.load(root, orders(root.id), part, root.vs, 0))
+    descend(positions.size) { located =>
+      list.load(root, orders(root.id), part, root.vs, 0)
+      placeInList(part, located, positions)
+    }
   }
 
   /** Finds results among those of some tuples of the root: positions are those under these tuples.
     */
   def locate(part: Int, positions: PositionList, among: TouchedTuples): Located =
-    descend(part, positions, () => list.load(tree.root, orders(tree.root.id), part, among.size, among(_)))
+    descend(positions.size) { located =>
+      list.load(tree.root, orders(tree.root.id), part, among.size, among(_))
+      placeInList(part, located, positions)
+    }
 
-  /** Finds the results at `positions` of a part, node after node from the root.
-    *
-    * @param loadRoot puts the root's tuples into `list`; called only if there are positions
+  /** Finds a result under each of some tuples of the root: the i-th at the i-th position among those
+    * of the i-th tuple. Tuples and positions are in any order.
     */
-  private def descend(part: Int, positions: PositionList, loadRoot: () => Unit): Located = {
-    val located = new Located(positions.size, tree.nodes.length)
-    if (positions.size > 0) {
-      loadRoot()
-      place(part, located, positions)
+  def locateUnder(part: Int, tuples: IntStack, positions: PositionList): Located =
+    descend(positions.size) { located =>
+      var i = 0
+      while (i < positions.size) {
+        positions.read(i, position)
+        bind(tree.root, tuples(i), part, i, located)
+        i += 1
+      }
+    }
+
+  /** Finds results, node after node from the root.
+    *
+    * @param place binds the root's tuple of each; called only if there are positions
+    */
+  private def descend(size: Int)(place: Located => Unit): Located = {
+    val located = new Located(size, tree.nodes.length)
+    if (size > 0) {
+      prepare(tree.root, size)
+      place(located)
       var n = 1
       while (n < parentsFirst.length) {
         visit(parentsFirst(n), located)
@@ -54,9 +73,8 @@ final private[engine] class Descent(tree: ViewTree, space: Space) {
     located
   }
 
-  /** Places the positions under the root. */
-  private def place(part: Int, located: Located, positions: PositionList): Unit = {
-    prepare(tree.root, located.size)
+  /** Places positions under the tuples of the root that are in `list`. */
+  private def placeInList(part: Int, located: Located, positions: PositionList): Unit = {
     var i = 0
     while (i < positions.size) {
       positions.read(i, position)

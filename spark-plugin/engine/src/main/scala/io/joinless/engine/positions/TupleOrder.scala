@@ -14,7 +14,7 @@ import io.joinless.engine.view.{GeneralizedViews, RelationViews, ViewNode}
   * in all rows of a list. The words of the others are often inlined with the rows in the list; then
   * no row is read.
   */
-final private[positions] class TupleOrder(node: ViewNode) {
+final private[engine] class TupleOrder(node: ViewNode) {
   private[this] val arena: TupleArena = node match {
     case r: RelationViews => r.arena
     case _ => null

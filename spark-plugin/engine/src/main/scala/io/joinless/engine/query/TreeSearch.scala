@@ -59,6 +59,20 @@ object TreeSearch {
     try Some(new TreeSearch(graph, sizes, IndexedSeq.fill(graph.size)(1), WorkBound).under(some, shared).best.tree)
     catch { case OutOfWork => None }
 
+  /** The best join tree of an acyclic graph above which there is a root with the attributes `by`, a
+    * generalized node, perhaps with one child only: its tuples are the values that `by` has in
+    * results. None if no relation has all of these attributes.
+    */
+  def keyedBy(graph: Hypergraph, by: BitSet, sizes: IndexedSeq[Double]): Option[JoinTree] =
+    graph.relations.find(r => by.subsetOf(graph.edges(r))).map { r =>
+      try new TreeSearch(graph, sizes, IndexedSeq.fill(graph.size)(1), WorkBound).keyedBy(by).best.tree
+      catch {
+        case OutOfWork =>
+          val neighbours = GyoReduction.reduce(graph).getOrElse(sys.error("a cyclic graph has no join tree"))
+          GeneralizedNode(by, IndexedSeq(RootedTrees.at(graph, sizes, neighbours, r)))
+      }
+    }
+
   /** The best join tree, or the fallback after `workBound` subproblems; the core of a cyclic graph.
     */
   def search(graph: Hypergraph, sizes: IndexedSeq[Double], workBound: Long): Either[CyclicCore, Found] =
@@ -133,6 +147,14 @@ final private class TreeSearch(
       (groups, homeless) = components(some, meet).partition(_.exists(r => meet.subsetOf(graph.edges(r))))
       if groups.size >= 2
     } yield meeting(meet, groups.updated(0, homeless.foldLeft(groups.head)(_ | _)))
+
+  /** Trees with the generalized root `by`, which some relation contains. As in `generalizedRoots`,
+    * components that cannot be its children go below a relation of another one.
+    */
+  def keyedBy(by: BitSet): ParetoFront = {
+    val (groups, homeless) = components(graph.relations, by).partition(_.exists(r => by.subsetOf(graph.edges(r))))
+    meeting(by, groups.updated(0, homeless.foldLeft(groups.head)(_ | _)))
+  }
 
   /** Trees with the generalized root `meet`, on which the trees over `parts` join. */
   private def meeting(meet: BitSet, parts: IndexedSeq[BitSet]): ParetoFront =

@@ -2,47 +2,42 @@ package io.joinless.engine.sample
 
 import java.util.Arrays
 
-import io.joinless.engine.tuples.IntStack
+/** The slots of the copies that are kept, of all groups. */
+private[sample] trait SampleSlots {
 
-/** The kept sample: the `capacity` results with the smallest keys (algorithms A60).
+  /** The most copies of a group. */
+  def capacity: Int
+
+  def key(slot: Int): Double
+
+  /** Writes a copy that enters to a free slot. */
+  private[sample] def added(group: Int, key: Double, rowOf: Array[Int], copyOf: Array[Long]): Int
+
+  /** Notes that a copy is in no reservoir any more. */
+  private[sample] def discard(slot: Int): Unit
+
+  /** Notes that a reservoir takes so many more bytes. */
+  private[sample] def resized(bytes: Long): Unit
+}
+
+/** The sample of one group: its `capacity` results with the smallest keys (algorithms A60), as
+  * slots that all groups share.
   *
-  * Each copy of a result has a key, uniform on (0, 1) and drawn once. A copy is named by its rows
-  * and, for each row, which of its copies it has: those with the greatest numbers are deleted
-  * first. Slots are stable as long as the copy is kept. What the pending batch removed stays
-  * readable until `settle`.
-  *
-  * Invariant: if fewer than `capacity` are kept, these are all results; else the keys of all others
-  * are independent and uniform on (`bound`, 1).
+  * Invariant: if fewer than `capacity` are kept, these are all results of the group; else the keys
+  * of all others are independent and uniform on (`bound`, 1).
   */
-final class Reservoir(val capacity: Int, relations: Int) {
-  import Reservoir._
-
-  private[this] var keys = new Array[Double](16)
-  private[this] var rows = new Array[Int](16 * relations)
-  private[this] var copies = new Array[Long](16 * relations)
-  private[this] var states = new Array[Byte](16)
-  private[this] var slots = 0 // used so far, free ones included
-  private[this] val free = new IntStack
+final class Reservoir private[sample] (kept: SampleSlots, group: Int) {
 
   /** The slots that are kept, as a heap: none has a greater key than the one above it. */
-  private[this] var heap = new Array[Int](16)
+  private[this] var heap = new Array[Int](math.min(kept.capacity, Reservoir.Few))
   private[this] var count = 0
-
-  // of the pending batch; slots that were added and removed again are in both
-  private[this] val addedSlots = new IntStack
-  private[this] val removedSlots = new IntStack
 
   /** The number of copies that are kept. */
   def size: Int = count
-  def isFull: Boolean = count == capacity
+  def isFull: Boolean = count == kept.capacity
 
   /** The upper bound of the keys that a further copy must be below; 1 if all are kept. */
-  def bound: Double = if (isFull) keys(heap(0)) else 1.0
-
-  def key(slot: Int): Double = keys(slot)
-  def row(slot: Int, relation: Int): Int = rows(slot * relations + relation)
-  def copy(slot: Int, relation: Int): Long = copies(slot * relations + relation)
-  def readRows(slot: Int, into: Array[Int]): Unit = System.arraycopy(rows, slot * relations, into, 0, relations)
+  def bound: Double = if (isFull) kept.key(heap(0)) else 1.0
 
   /** The slots that are kept, in no order. */
   def foreach(f: Int => Unit): Unit = {
@@ -55,50 +50,18 @@ final class Reservoir(val capacity: Int, relations: Int) {
     */
   def add(key: Double, rowOf: Array[Int], copyOf: Array[Long]): Unit = {
     if (isFull) removeTop()
-    put(takeSlot(), key, rowOf, copyOf, Added)
+    push(kept.added(group, key, rowOf, copyOf))
   }
 
-  /** Adds a copy of an earlier batch, in its slot. */
-  def restore(slot: Int, key: Double, rowOf: Array[Int], copyOf: Array[Long]): Unit = {
-    while (slots <= slot) { free.push(newSlot()) }
-    put(slot, key, rowOf, copyOf, Kept)
-  }
-
-  /** Ends `restore`: slots without a copy are free. */
-  def restored(): Unit = {
-    free.clear()
-    var slot = slots - 1
-    while (slot >= 0) {
-      if (states(slot) == Free) free.push(slot)
-      slot -= 1
+  /** Adds a slot that is not in the heap. */
+  private[sample] def push(slot: Int): Unit = {
+    if (count == heap.length) {
+      heap = Arrays.copyOf(heap, math.min(kept.capacity.toLong, 2L * count).toInt)
+      kept.resized(4L * (heap.length - count))
     }
-  }
-
-  /** Writes a copy to a slot, and adds the slot to the heap. */
-  private def put(slot: Int, key: Double, rowOf: Array[Int], copyOf: Array[Long], state: Byte): Unit = {
-    keys(slot) = key
-    System.arraycopy(rowOf, 0, rows, slot * relations, relations)
-    System.arraycopy(copyOf, 0, copies, slot * relations, relations)
-    states(slot) = state
-    if (state == Added) addedSlots.push(slot)
-    if (count == heap.length) heap = Arrays.copyOf(heap, 2 * count)
     heap(count) = slot
     count += 1
     up(count - 1)
-  }
-
-  private def takeSlot(): Int = if (free.isEmpty) newSlot() else free.pop()
-
-  /** A slot that was never used. */
-  private def newSlot(): Int = {
-    if (slots == keys.length) {
-      keys = Arrays.copyOf(keys, 2 * slots)
-      states = Arrays.copyOf(states, 2 * slots)
-      rows = Arrays.copyOf(rows, 2 * slots * relations)
-      copies = Arrays.copyOf(copies, 2 * slots * relations)
-    }
-    slots += 1
-    slots - 1
   }
 
   /** Removes the copy with the greatest key. */
@@ -107,7 +70,7 @@ final class Reservoir(val capacity: Int, relations: Int) {
     count -= 1
     heap(0) = heap(count)
     if (count > 0) down(0)
-    discard(slot)
+    kept.discard(slot)
   }
 
   /** Removes the copies for which `isGone` holds; returns their number. */
@@ -116,7 +79,7 @@ final class Reservoir(val capacity: Int, relations: Int) {
     var i = 0
     while (i < count) {
       val slot = heap(i)
-      if (isGone(slot)) discard(slot)
+      if (isGone(slot)) kept.discard(slot)
       else { heap(left) = slot; left += 1 }
       i += 1
     }
@@ -129,33 +92,13 @@ final class Reservoir(val capacity: Int, relations: Int) {
     removed
   }
 
-  private def discard(slot: Int): Unit = {
-    states(slot) = if (states(slot) == Added) Passed else Removed
-    removedSlots.push(slot)
-  }
-
-  /** The copies that the pending batch has removed, and those that it has added. */
-  def foreachRemoved(f: Int => Unit): Unit = removedSlots.foreach(slot => if (states(slot) == Removed) f(slot))
-  def foreachAdded(f: Int => Unit): Unit = addedSlots.foreach(slot => if (states(slot) == Added) f(slot))
-
-  /** Ends the pending batch: the slots of removed copies are free. */
-  def settle(): Unit = {
-    addedSlots.foreach(slot => if (states(slot) == Added) states(slot) = Kept)
-    removedSlots.foreach { slot =>
-      states(slot) = Free
-      free.push(slot)
-    }
-    addedSlots.clear()
-    removedSlots.clear()
-  }
-
   /** Restores the heap where a key may be greater than those above it, from an index towards the
     * top.
     */
   private def up(from: Int): Unit = {
     val slot = heap(from)
     var i = from
-    while (i > 0 && keys(heap((i - 1) >>> 1)) < keys(slot)) {
+    while (i > 0 && kept.key(heap((i - 1) >>> 1)) < kept.key(slot)) {
       heap(i) = heap((i - 1) >>> 1)
       i = (i - 1) >>> 1
     }
@@ -167,7 +110,7 @@ final class Reservoir(val capacity: Int, relations: Int) {
     val slot = heap(from)
     var i = from
     var child = greaterChild(i)
-    while (child < count && keys(heap(child)) > keys(slot)) {
+    while (child < count && kept.key(heap(child)) > kept.key(slot)) {
       heap(i) = heap(child)
       i = child
       child = greaterChild(i)
@@ -178,19 +121,17 @@ final class Reservoir(val capacity: Int, relations: Int) {
   /** The index of the greater key of the two below; not below `count` if there is none. */
   private def greaterChild(i: Int): Int = {
     val left = 2 * i + 1
-    if (left + 1 < count && keys(heap(left + 1)) > keys(heap(left))) left + 1 else left
+    if (left + 1 < count && kept.key(heap(left + 1)) > kept.key(heap(left))) left + 1 else left
   }
 
-  def bytes: Long =
-    9L * keys.length + 4L * rows.length + 8L * copies.length + 4L * heap.length + free.bytes + addedSlots
-      .bytes + removedSlots.bytes
+  def bytes: Long = 4L * heap.length + Reservoir.ObjectBytes
 }
 
 private object Reservoir {
-  // the state of a slot; `Passed`: added and removed by the pending batch
-  final val Free: Byte = 0
-  final val Kept: Byte = 1
-  final val Added: Byte = 2
-  final val Removed: Byte = 3
-  final val Passed: Byte = 4
+
+  /** The places of a new heap. */
+  final val Few = 4
+
+  /** The heap object, and the header of its array. */
+  final val ObjectBytes = 48L
 }

@@ -4,10 +4,10 @@ import io.joinless.engine.tuples.{IntStack, PagedLongs}
 import io.joinless.engine.update.RowCopies
 import io.joinless.engine.view.RowStore
 
-/** What a batch did to a reservoir, to roll it back: the copies that left, with the content of
+/** What a batch did to a sample, to roll it back: the copies that left, with the content of
   * their rows, since ids of rows may be reused by then; and the slots of those that entered.
   */
-final class SampleJournal(sample: Reservoir, store: RowStore) {
+final class SampleJournal(sample: KeptSample, store: RowStore) {
   private[this] val relations = store.block.relations.size
   private[this] val rows = new RowCopies(store)
   private[this] val added = new IntStack
@@ -29,10 +29,10 @@ final class SampleJournal(sample: Reservoir, store: RowStore) {
     }
   }
 
-  /** Rolls the reservoir back, after the rows were. Called once. */
+  /** Rolls the sample back, after the rows were. Called once. */
   def undo(): Unit = {
     val entered = (0 until added.size).map(added(_)).toSet
-    val _ = sample.removeWhere(entered)
+    sample.removeAll(entered)
     sample.settle()
     val (rowOf, copyOf) = (new Array[Int](relations), new Array[Long](relations))
     for (i <- 0 until removed.size) {

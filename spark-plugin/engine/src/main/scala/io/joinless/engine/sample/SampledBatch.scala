@@ -1,10 +1,14 @@
 package io.joinless.engine.sample
 
 import java.lang.Long.numberOfTrailingZeros
+import java.util.ArrayDeque
+
+import scala.collection.mutable
+import scala.collection.mutable.ArrayBuffer
 
 import io.joinless.engine.algebra.{Weight, Wide}
-import io.joinless.engine.enumerate.{FullEnumeration, Residual}
-import io.joinless.engine.positions.{AllResults, AnnotatedCounts, Descent, Located}
+import io.joinless.engine.enumerate.Residual
+import io.joinless.engine.positions.{Located, PositionList}
 import io.joinless.engine.tuples.{IntStack, TouchedTuples}
 import io.joinless.engine.update.{DeleteOfAbsentRow, DeltaEnumeration, NettedBatch, TreeAnnotations}
 import io.joinless.engine.view.ViewTree
@@ -18,15 +22,16 @@ import io.joinless.engine.view.ViewTree
   * batch.seed = seedOf(number of the batch)
   * while (batch.next()) emit(batch.rows, batch.weight)
   * }}}
-  * First all deletions and decreases are applied: copies that are gone leave the reservoir, and its
-  * free places are filled from the results that are left. Then all insertions and increases: the
-  * new results with keys below the reservoir's bound enter. So the sample's law holds in between,
-  * too. The same batch on the same rows with the same seed gives the same sample, whatever history
-  * the tree has.
+  * First all deletions and decreases are applied: copies that are gone leave their reservoirs, and
+  * the free places are filled from the results that are left. Then all insertions and increases:
+  * the new results with keys below the reservoir's bound enter. So the sample's law holds in
+  * between, too. Where a sample is kept per group, all of this is done in each group that the batch
+  * touches, with random numbers of its own. The same batch on the same rows with the same seed
+  * gives the same sample, whatever history the tree has.
   *
   * Cost: that of the changes and of the annotations; O(log n) per copy that enters, and the lists
-  * that are visited on the way; with deletions, O(capacity) and the root's list, if places are to
-  * be filled.
+  * that are visited on the way; with deletions, O(capacity) per touched group. Without groups also
+  * the root's list, if places are to be filled.
   *
   * @param tree of retractable inputs, with [[io.joinless.engine.algebra.WideCounts]] as ungrouped
   *     aggregates
@@ -34,7 +39,7 @@ import io.joinless.engine.view.ViewTree
 final class SampledBatch(
     tree: ViewTree,
     residuals: IndexedSeq[Residual],
-    sample: Reservoir,
+    sample: KeptSample,
     negatives: Boolean = false
 ) extends NettedBatch(tree) {
   require(tree.block.inputs.forall(_.retractable), "rows of a sampled block are counted")
@@ -43,8 +48,8 @@ final class SampledBatch(
   private[this] val annotations = new TreeAnnotations(tree)
   private[this] val touched = new TouchedTuples
   private[this] val newResults = new NewResults(changes)
-  private[this] val ofNew = new Descent(tree, newResults)
-  private[this] val ofAll = new Descent(tree, new AllResults(new AnnotatedCounts))
+  private[this] val groups = Groups(tree, sample.isGrouped, newResults, touched)
+  private[this] val drawsOf = mutable.LongMap.empty[Draws] // by group
   private[this] val absences = new IntStack
   private[this] val decreases = new IntStack
   private[this] val increases = new IntStack
@@ -115,20 +120,20 @@ final class SampledBatch(
     * free are filled; then what increases, and new results enter.
     */
   private def applyAll(): Unit = {
-    val draws = new Draws(seed)
     if (!decreases.isEmpty) {
       decreases.foreach(change(_))
-      annotations.update()
+      annotations.update(touched)
       annotations.finish()
-      val bound = sample.bound
-      if (sample.removeWhere(isGone(_)) > 0) refill(draws, bound)
+      refillAll()
+      touched.clear()
     }
     increases.foreach(change(_))
     annotations.updateAndKeep(touched)
-    admit(draws)
+    admitAll()
     annotations.forget()
     touched.clear()
     newResults.clear()
+    drawsOf.clear()
     absences.foreach(changes.setCounts(_))
     sample.foreachRemoved(emitted.push(_))
     removed = emitted.size
@@ -158,48 +163,118 @@ final class SampledBatch(
     r < relations
   }
 
-  /** Fills the free places after deletions. The keys of the results that are not in the sample are
-    * uniform on (`bound`, 1): the least of them enter.
-    */
-  private def refill(draws: Draws, bound: Double): Unit = {
-    val (positions, unseen) = (new Wide, new Wide)
-    tree.root.annotation.readCount(0, positions)
-    if (residuals.isEmpty) unseen.set(positions) else countResults(unseen)
-    unseen.subtract(Wide(sample.size.toLong))
-    val places = Wide((sample.capacity - sample.size).toLong)
-    val keys = new Array[Double]((if (unseen.compare(places) < 0) unseen else places).low.toInt)
-    var from = bound
-    for (i <- keys.indices) {
-      from = draws.nextKey(from, unseen)
-      unseen.subtract(Wide(1L))
-      keys(i) = from
+  /** The random numbers of a group in the pending batch. */
+  private def drawsIn(group: Int): Draws = drawsOf.getOrElseUpdate(group, new Draws(groups.seed(group, seed)))
+
+  /** Removes the copies that are gone, and fills the free places. */
+  private def refillAll(): Unit = {
+    val places = ArrayBuffer.empty[() => Drawing]
+    groups.foreachTouched(touched) { group =>
+      val reservoir = sample.existing(group)
+      if (reservoir != null) {
+        val bound = reservoir.bound
+        if (reservoir.removeWhere(isGone(_)) > 0) places += (() => new Refill(group, bound))
+      }
     }
-    draws.shuffle(keys, keys.length)
-    val subsets = new Subsets(draws, positions)
-    val known = new SampledSet(sample, relations)
-    var filled = 0
-    var perPlace = 1 // positions to draw for each free place
+    draw(places.iterator.map(_()), groups.locate(_, _))
+  }
+
+  /** Lets new results enter. */
+  private def admitAll(): Unit = {
+    val entering = new IntStack
+    groups.foreachTouched(touched)(entering.push(_))
+    draw(Iterator.range(0, entering.size).map(i => new Admission(entering(i))), groups.locateNew(_, _))
+  }
+
+  /** Finds the results that the groups ask for, those of several groups at once, until no group asks
+    * for more.
+    */
+  private def draw(waiting: Iterator[Drawing], locate: (IntStack, PositionList) => Located): Unit = {
+    val again = new ArrayDeque[Drawing]
+    while (!again.isEmpty || waiting.hasNext) {
+      val (of, positions) = (new IntStack, new PositionList)
+      val asking = ArrayBuffer.empty[(Drawing, Int)]
+      while (positions.size < SampledBatch.MostDrawn && (!again.isEmpty || waiting.hasNext)) {
+        val drawing = if (again.isEmpty) waiting.next() else again.poll()
+        val wanted = drawing.next()
+        for (_ <- 0 until wanted.size) of.push(drawing.group)
+        positions.addAll(wanted)
+        if (wanted.size > 0) asking += drawing -> wanted.size
+      }
+      val located = locate(of, positions)
+      var from = 0
+      for ((drawing, count) <- asking) {
+        if (drawing.take(located, from, from + count)) again.add(drawing)
+        from += count
+      }
+    }
+  }
+
+  /** What a group draws: positions, and then what it takes of the results there. */
+  sealed abstract private class Drawing(val group: Int) {
+    final protected val draws: Draws = drawsIn(group)
+
+    /** The next positions in the group, in ascending order; none at the end. */
+    def next(): PositionList
+
+    /** Takes the located results at these positions; true if more positions are needed. */
+    def take(located: Located, from: Int, until: Int): Boolean
+  }
+
+  /** Fills the free places of a group after deletions. The keys of the results that are not in the
+    * sample are uniform on (`bound`, 1): the least of them enter.
+    */
+  final private class Refill(group: Int, bound: Double) extends Drawing(group) {
+    private[this] val reservoir = sample.reservoir(group)
+    private[this] val positions = new Wide
+    groups.results(group, positions)
+    private[this] val keys = leastKeys()
+    private[this] val subsets = new Subsets(draws, positions)
+    private[this] val known = new SampledSet(sample, reservoir, relations)
+    private[this] var filled = 0
+    private[this] var perPlace = 1 // positions to draw for each free place
+
+    private def leastKeys(): Array[Double] = {
+      val unseen = new Wide
+      if (residuals.isEmpty || positions.isZero) unseen.set(positions)
+      else groups.countAccepted(group, residuals, unseen)
+      unseen.subtract(Wide(reservoir.size.toLong))
+      val places = Wide((sample.capacity - reservoir.size).toLong)
+      val keys = new Array[Double]((if (unseen.compare(places) < 0) unseen else places).low.toInt)
+      var from = bound
+      for (i <- keys.indices) {
+        from = draws.nextKey(from, unseen)
+        unseen.subtract(Wide(1L))
+        keys(i) = from
+      }
+      draws.shuffle(keys, keys.length)
+      keys
+    }
+
+    private def missing: Int = keys.length - filled
+
     // each part is a uniform subset of the positions that are left, and so are its results
-    while (filled < keys.length) {
-      val missing = keys.length - filled
-      val drawn = math.min(missing.toLong * perPlace, math.max(missing, SampledBatch.MostDrawn).toLong).toInt
-      val located = ofAll.locate(NewResults.After, subsets.next(drawn))
-      val others = othersIn(located, known)
+    override def next(): PositionList =
+      subsets.next(math.min(missing.toLong * perPlace, math.max(missing, SampledBatch.MostDrawn).toLong).toInt)
+
+    override def take(located: Located, from: Int, until: Int): Boolean = {
+      val others = othersIn(located, from, until, known)
       val entering = if (others.size <= missing) null else draws.subset(others.size, missing)
       val count = math.min(others.size, missing)
       for (i <- 0 until count) {
         read(located, others(if (entering == null) i else entering(i)))
-        sample.add(keys(filled + i), rows, copies)
+        reservoir.add(keys(filled + i), rows, copies)
       }
       filled += count
-      if (2 * count < drawn) perPlace = math.min(2 * perPlace, SampledBatch.MostDrawn)
+      if (2 * count < until - from) perPlace = math.min(2 * perPlace, SampledBatch.MostDrawn)
+      filled < keys.length
     }
   }
 
   /** The located results that are not in the sample yet and that the residuals accept. */
-  private def othersIn(located: Located, known: SampledSet): IntStack = {
+  private def othersIn(located: Located, from: Int, until: Int, known: SampledSet): IntStack = {
     val others = new IntStack
-    for (i <- 0 until located.size) {
+    for (i <- from until until) {
       read(located, i)
       if (!known.contains(rows, copies) && accepts) others.push(i)
     }
@@ -216,62 +291,63 @@ final class SampledBatch(
   /** Whether the residual conditions accept the result in `rows`. */
   private def accepts: Boolean = residuals.forall(_.accept(rows))
 
-  /** The exact number of results where residual conditions reject some: by a walk. */
-  private def countResults(into: Wide): Unit = {
-    val all = new FullEnumeration(tree, residuals)
-    into.set(0L)
-    while (all.next()) into.add(0L, all.weight)
-  }
+  /** Lets new results of a group enter, those with the least keys, as far as they are below the
+    * bound.
+    */
+  final private class Admission(group: Int) extends Drawing(group) {
+    private[this] val positions = new Wide
+    groups.newResults(group, positions)
+    private[this] val subsets = new Subsets(draws, positions)
+    private[this] var from = 0.0
+    private[this] var entered = 0
+    private[this] var keys = Array.emptyDoubleArray
+    private[this] var isMore = false
 
-  /** Lets new results enter, those with the least keys, as far as they are below the bound. */
-  private def admit(draws: Draws): Unit = {
-    val positions = new Wide
-    val root = tree.root.annotation
-    if (root.touched > 0) root.readIncrease(0, positions)
-    val subsets = new Subsets(draws, positions)
-    var from = 0.0
-    var entered = 0
-    var more = true
-    while (more) {
+    override def next(): PositionList = {
       val most = sample.capacity - entered
-      val keys = keysBelow(draws, from, sample.bound, subsets.left, most)
+      keys = keysBelow(subsets.left, most)
       // the next key is not below the bound, or the sample consists of these
-      more = residuals.nonEmpty && most > 0 && keys.length == most
+      isMore = residuals.nonEmpty && most > 0 && keys.length == most
       if (keys.length > 0) {
         from = keys.last
         draws.shuffle(keys, keys.length)
-        entered += enterBelow(ofNew.locate(NewResults.New, subsets.next(keys.length), touched), keys)
       }
+      subsets.next(keys.length)
     }
-  }
 
-  /** The least keys of `unseen` new results, from `from` to `bound`: at most `most`. */
-  private def keysBelow(draws: Draws, from: Double, bound: Double, unseen: Wide, most: Int): Array[Double] = {
-    val keys = Array.newBuilder[Double]
-    var key = draws.nextKey(from, unseen)
-    var i = 0
-    while (i < most && key < bound) {
-      keys += key
-      i += 1
-      unseen.subtract(Wide(1L))
-      key = draws.nextKey(key, unseen)
+    private def bound: Double = {
+      val reservoir = sample.existing(group)
+      if (reservoir == null) 1.0 else reservoir.bound
     }
-    keys.result()
-  }
 
-  /** Lets the located results enter that the residuals accept. Returns their number. */
-  private def enterBelow(located: Located, keys: Array[Double]): Int = {
-    var entered = 0
-    var i = 0
-    while (i < located.size) {
-      read(located, i)
-      if (accepts) {
-        entered += 1
-        if (keys(i) < sample.bound) sample.add(keys(i), rows, copies)
+    /** The least keys of `unseen` new results, from `from` to the bound: at most `most`. */
+    private def keysBelow(unseen: Wide, most: Int): Array[Double] = {
+      val (below, last) = (Array.newBuilder[Double], bound)
+      var key = draws.nextKey(from, unseen)
+      var i = 0
+      while (i < most && key < last) {
+        below += key
+        i += 1
+        unseen.subtract(Wide(1L))
+        key = draws.nextKey(key, unseen)
       }
-      i += 1
+      below.result()
     }
-    entered
+
+    /** Lets the located results enter that the residuals accept. */
+    override def take(located: Located, start: Int, until: Int): Boolean = {
+      var i = start
+      while (i < until) {
+        read(located, i)
+        if (accepts) {
+          entered += 1
+          val reservoir = sample.reservoir(group)
+          if (keys(i - start) < reservoir.bound) reservoir.add(keys(i - start), rows, copies)
+        }
+        i += 1
+      }
+      isMore
+    }
   }
 
   /** Ends the batch: what left the sample cannot be read any more. */

@@ -1,13 +1,13 @@
 package io.joinless.engine.sample
 
-/** The copies of results in a reservoir, to be asked whether one is among them: a hash table of
-  * slots, as of its creation.
+/** The copies of results in a reservoir of a sample, to be asked whether one is among them: a hash
+  * table of slots, as of its creation.
   */
-final private[sample] class SampledSet(sample: Reservoir, relations: Int) {
-  private[this] val table = new Array[Int](Integer.highestOneBit(math.max(8, 2 * sample.size)) << 1) // 1 + slot
+final private[sample] class SampledSet(sample: KeptSample, reservoir: Reservoir, relations: Int) {
+  private[this] val table = new Array[Int](Integer.highestOneBit(math.max(8, 2 * reservoir.size)) << 1) // 1 + slot
   private[this] val mask = table.length - 1
 
-  sample.foreach { slot =>
+  reservoir.foreach { slot =>
     var at = hash(r => sample.row(slot, r), r => sample.copy(slot, r))
     while (table(at) != 0) at = at + 1 & mask
     table(at) = slot + 1

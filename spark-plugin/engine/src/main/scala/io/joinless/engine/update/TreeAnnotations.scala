@@ -68,6 +68,13 @@ final private[engine] class TreeAnnotations(tree: ViewTree) {
     */
   def update(): Unit = nodes.foreach(_.update())
 
+  /** As `update`; also notes the tuples of the root whose results change. */
+  def update(touched: TouchedTuples): Unit = {
+    touchedAtRoot = touched
+    update()
+    touchedAtRoot = null
+  }
+
   /** As `update`, after a batch that only inserts; also notes the tuples of the root that are in new
     * results. The elements are those after the batch then. The changes of all keys, those of the
     * root included, stay readable until `forget`.

@@ -33,7 +33,8 @@ object MutantEngine {
         new ChildFirst(classes.toUri.toURL +: classPath.split(File.pathSeparator).map(new File(_).toURI.toURL))
       try {
         val tests =
-          if (SampleMutants.all.contains(mutant)) Seq("runSamples")
+          if (SampleMutants.ofGroups.contains(mutant)) Seq("runGroups")
+          else if (SampleMutants.all.contains(mutant)) Seq("runSamples")
           else if (ofSums.exists(mutant.file.startsWith)) Seq("runSums")
           else Seq("run", "runSums")
         val probe = loader.loadClass("io.joinless.engine.mutants.Probe")

@@ -27,6 +27,11 @@ object Probe {
   def runSamples(from: Long, until: Long): String =
     first(from, until)(seed => SampleRun.draw(seed).run().orElse(SampleLaw.draw(seed, 1000, VeryUnlikely).run()))
 
+  /** The same for samples per group. */
+  def runGroups(from: Long, until: Long): String = first(from, until)(seed =>
+    SampleRun.drawGrouped(seed).run().orElse(SampleLaw.drawGrouped(seed, 1000, VeryUnlikely).run())
+  )
+
   /** Below this chance a sample has another law; so many cases are looked at that less unlikely
     * ones are seen.
     */

@@ -12,11 +12,15 @@ private[mutants] object SampleMutants {
   private val results = "sample/NewResults.scala"
   private val batch = "sample/SampledBatch.scala"
   private val journal = "sample/SampleJournal.scala"
+  private val groups = "sample/Groups.scala"
+  private val kept = "sample/KeptSample.scala"
   private val set = "sample/SampledSet.scala"
   private val annotation = "view/Annotation.scala"
   private val treeAnnotations = "update/TreeAnnotations.scala"
 
-  val all: Seq[Mutant] = Seq(
+  def all: Seq[Mutant] = ofAll ++ ofGroups
+
+  private val ofAll: Seq[Mutant] = Seq(
     Mutant("positions: in the order of memory", ordered, "order.hash(page, at)" -> "tuples(i).toLong << 40"),
     Mutant(
       "positions: inlined words are read one too early",
@@ -36,7 +40,7 @@ private[mutants] object SampleMutants {
     Mutant("positions: copies count once", counts, "into.set(node.copies(tuple))" -> "into.set(1L)"),
     Mutant("sample: keys of refilled places are not above the bound", draws, "from + (1.0 - from) * least" -> "least"),
     Mutant("sample: keys are those of one result", draws, " / unseen.toDouble" -> ""),
-    Mutant("sample: the bound is not lowered", reservoir, "if (isFull) keys(heap(0)) else 1.0" -> "1.0"),
+    Mutant("sample: the bound is not lowered", reservoir, "if (isFull) kept.key(heap(0)) else 1.0" -> "1.0"),
     Mutant(
       "sample: another than the greatest key leaves",
       reservoir,
@@ -50,17 +54,17 @@ private[mutants] object SampleMutants {
     Mutant(
       "sample: keys follow the order of positions",
       batch,
-      "        draws.shuffle(keys, keys.length)\n        entered" -> "        entered"
+      "        draws.shuffle(keys, keys.length)\n" -> ""
     ),
     Mutant(
       "sample: keys of refilled places follow the order of positions",
       batch,
-      "    draws.shuffle(keys, keys.length)\n    val subsets" -> "    val subsets"
+      "      draws.shuffle(keys, keys.length)\n      keys\n" -> "      keys\n"
     ),
     Mutant(
       "sample: a rejected combination enters",
       batch,
-      "      if (accepts) {\n        entered" -> "      if (true) {\n        entered"
+      "        if (accepts) {\n" -> "        if (true) {\n"
     ),
     Mutant(
       "sample: a free place is filled by a rejected combination",
@@ -75,7 +79,7 @@ private[mutants] object SampleMutants {
     Mutant(
       "sample: rejected combinations count as results left",
       batch,
-      "if (residuals.isEmpty) unseen.set(positions) else countResults(unseen)" -> "unseen.set(positions)"
+      "if (residuals.isEmpty || positions.isZero)" -> "if (true)"
     ),
     Mutant(
       "sample: a key is looked at again",
@@ -90,12 +94,12 @@ private[mutants] object SampleMutants {
     Mutant(
       "sample: deletions fill no places",
       batch,
-      "if (sample.removeWhere(isGone(_)) > 0) refill(draws, bound)" -> "val _ = sample.removeWhere(isGone(_)) + bound"
+      "if (reservoir.removeWhere(isGone(_)) > 0)" -> "if (reservoir.removeWhere(isGone(_)) > 0 && false)"
     ),
     Mutant(
       "sample: results that are left are as many as before",
       batch,
-      "      unseen.subtract(Wide(1L))\n      keys(i) = from\n" -> "      keys(i) = from\n"
+      "        unseen.subtract(Wide(1L))\n        keys(i) = from\n" -> "        keys(i) = from\n"
     ),
     Mutant("sample: new copies are old ones", results, "      digits.copy += copiesBefore\n" -> ""),
     Mutant(
@@ -140,6 +144,57 @@ private[mutants] object SampleMutants {
       "sample: rows of the root are not new results",
       treeAnnotations,
       "          if (isAtRoot && touchedAtRoot != null) touchedAtRoot.note(rows(i))\n" -> ""
+    )
+  )
+
+  /** Those of samples per group. */
+  val ofGroups: Seq[Mutant] = Seq(
+    Mutant(
+      "groups: the same random numbers for all",
+      groups,
+      "override def seed(group: Int, ofBatch: Long): Long = ofBatch ^ order.hash(group)" -> "override def seed(group: Int, ofBatch: Long): Long = ofBatch ^ order.hash(group) * 0L"
+    ),
+    Mutant("groups: random numbers follow from memory", groups, "order.hash(group)" -> "(group * 0x9e3779b97f4a7c15L)"),
+    Mutant(
+      "groups: results of the other groups are counted",
+      groups,
+      "counts.ofTuple(root, group, into)" -> "root.annotation.readCount(0, into)"
+    ),
+    Mutant(
+      "groups: new results are all results",
+      groups,
+      "added.count(NewResults.New, root, group, into)" -> "added.count(NewResults.After, root, group, into)"
+    ),
+    Mutant(
+      "groups: accepted results of all groups are counted",
+      groups,
+      "cursor.startUnder(root.child(0), group)" -> "cursor.startFull()"
+    ),
+    Mutant(
+      "groups: results are those of another group",
+      descent,
+      "bind(tree.root, tuples(i)" -> "bind(tree.root, tuples(0)"
+    ),
+    Mutant("groups: results of the first group that asks", batch, "        from += count\n" -> ""),
+    Mutant(
+      "groups: groups with deleted results are not touched",
+      treeAnnotations,
+      "    touchedAtRoot = touched\n    update()\n    touchedAtRoot = null" -> "    update()\n    touchedAtRoot = null"
+    ),
+    Mutant(
+      "groups: that of a row below several generalized nodes",
+      groups,
+      "(path.takeWhile(_.isInstanceOf[GeneralizedViews]).toSeq :+ firstRelation(tree)).reverse" -> "Seq(firstRelation(tree))"
+    ),
+    Mutant(
+      "groups: only one is rolled back",
+      kept,
+      "gone.map(groups(_)).foreach" -> "gone.map(groups(_)).take(1).foreach"
+    ),
+    Mutant(
+      "groups: those of rolled-back copies are mixed up",
+      kept,
+      "    val group = groupOf(rowOf)\n    put" -> "    val group = 0\n    put"
     )
   )
 }

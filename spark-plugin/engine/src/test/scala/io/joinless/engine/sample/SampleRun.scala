@@ -8,17 +8,21 @@ import io.joinless.engine.sample.SampledTree.Copy
 import io.joinless.engine.update.DeleteOfAbsentRow
 
 /** What is true of every sample, whatever is drawn, after each batch of a case:
-  *   - it has min(capacity, n) different copies of results, and n is right;
-  *   - the changes that are emitted lead from the sample before to the one after;
+  *   - of each group it has min(capacity, n) different copies of results, and the sum of all n is
+  *     right;
+  *   - the changes that are emitted lead from the sample before to the one after, and are none in
+  *     groups whose results are those before;
   *   - a tree that was rebuilt from its rows in any order, and one in which batches were rolled
   *     back before, keep the same sample with the same keys.
   */
-final class SampleRun(query: Case, capacity: Int, seed: Long) {
+final class SampleRun(grouping: Grouping, capacity: Int, seed: Long) {
+  private[this] val query = grouping.query
   private[this] val oracle = new NaiveJoin(query)
   private[this] val random = new Random(seed)
-  private[this] val one = new SampledTree(query, capacity)
-  private[this] val other = new SampledTree(query, capacity)
+  private[this] val one = new SampledTree(query, capacity, grouping.isGrouped)
+  private[this] val other = new SampledTree(query, capacity, grouping.isGrouped)
   private[this] var before = Map.empty[Copy, Double]
+  private[this] var resultsBefore = Map.empty[IndexedSeq[Option[Long]], Set[Copy]]
 
   var sampled, replaced = 0L
 
@@ -54,16 +58,32 @@ final class SampleRun(query: Case, capacity: Int, seed: Long) {
     for (copy <- before.keys if !kept.contains(copy)) expected(copy) = -1L
     for (copy <- kept.keys if !before.contains(copy)) expected(copy) = 1L
     before = kept
+    val results = all.groupBy(grouping.group)
+    val needless = emitted.map(_._1).find { copy =>
+      results.get(grouping.group(copy)) == resultsBefore.get(grouping.group(copy))
+    }
+    resultsBefore = results
     sampled += kept.size
     replaced += emitted.size
     if (query.residuals.isEmpty && one.total != all.size) Some(s"n is ${one.total}, not ${all.size}")
     else if (one.total < all.size) Some(s"n is ${one.total}, below ${all.size}")
     else if (!kept.keySet.subsetOf(all)) Some(s"${kept.keySet -- all} are sampled and no results")
-    else if (kept.size != math.min(capacity, all.size)) Some(s"${kept.size} of ${all.size} are kept, at most $capacity")
+    else if (wrongSize(all, kept.keySet).isDefined) wrongSize(all, kept.keySet)
     else if (emitted.toMap != expected || emitted.size != expected.size) Some(s"$emitted is emitted, not $expected")
+    else if (needless.isDefined) Some(s"${needless.get} enters or leaves, and its group has the results of before")
     else if (other.copies != kept) Some(s"a tree with another history keeps ${other.copies}, not $kept")
     else if (again != emitted.toSet) Some(s"a tree with another history emits $again, not $emitted")
     else None
+  }
+
+  /** A group of which too few or too many copies are kept. */
+  private def wrongSize(all: Set[Copy], kept: Set[Copy]): Option[String] = {
+    val sizes = kept.groupBy(grouping.group).view.mapValues(_.size).toMap
+    all.groupBy(grouping.group).iterator.map { case (group, copies) => (group, copies.size, sizes.getOrElse(group, 0)) }
+      .collectFirst {
+        case (group, n, size) if size != math.min(capacity, n) =>
+          s"of group $group $size of $n are kept, at most $capacity"
+      }
   }
 }
 
@@ -71,9 +91,19 @@ object SampleRun {
 
   /** The case of a seed, with inputs whose rows can all be deleted, and a capacity. */
   def draw(seed: Long): SampleRun = {
-    val drawn = Generators.draw(seed)
-    val query = drawn.copy(inputs = drawn.inputs.map(_.copy(retractable = true)))
     val random = new Random(seed)
-    new SampleRun(query, Seq(1, 2, 5, 20, 1000)(random.nextInt(5)), seed)
+    new SampleRun(Grouping.none(deletable(seed)), Seq(1, 2, 5, 20, 1000)(random.nextInt(5)), seed)
+  }
+
+  /** The same with a sample per group. */
+  def drawGrouped(seed: Long): SampleRun = {
+    val random = new Random(seed)
+    new SampleRun(Grouping.draw(deletable(seed), random), Seq(1, 2, 5, 20)(random.nextInt(4)), seed)
+  }
+
+  /** The case of a seed, with inputs whose rows can all be deleted. */
+  private[sample] def deletable(seed: Long): Case = {
+    val drawn = Generators.draw(seed)
+    drawn.copy(inputs = drawn.inputs.map(_.copy(retractable = true)))
   }
 }

@@ -29,6 +29,30 @@ class SampleSpec extends AnyFunSuite {
     info(s"$checks statistics of $seed queries, $queries of them with more results than are kept")
   }
 
+  test("the sample of each group is a set of its results, and the same whatever history its tree has") {
+    var sampled, replaced = 0L
+    for (seed <- 0L until 500L) {
+      val run = SampleRun.drawGrouped(seed)
+      run.run().foreach(what => fail(s"seed $seed, $what"))
+      sampled += run.sampled
+      replaced += run.replaced
+    }
+    info(s"$sampled copies were kept over all batches, $replaced entered or left")
+    assert(replaced > 20000)
+  }
+
+  test("the law per group: copies are as likely as others of their group, groups are independent") {
+    var (checks, queries, seed) = (0, 0, 0L)
+    while (queries < 60) {
+      val law = SampleLaw.drawGrouped(seed, 1000)
+      law.run().foreach(what => fail(s"seed $seed, $what"))
+      checks += law.checks
+      if (law.checks > 10) queries += 1
+      seed += 1
+    }
+    info(s"$checks statistics of $seed queries, $queries of them with more results than are kept")
+  }
+
   test("bounds of chance are those of tables") {
     for ((z, chance) <- Seq(0.0 -> 0.5, 1.0 -> 0.158655, 2.5 -> 0.0062097, 3.09 -> 1.0008e-3, 4.0 -> 3.1671e-5))
       assert(math.abs(Chances.normal(z) / chance - 1) < 1e-3, s"$z")

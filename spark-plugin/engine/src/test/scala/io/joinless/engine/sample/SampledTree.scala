@@ -11,13 +11,15 @@ import io.joinless.engine.view.{AggregatesDef, ViewTree}
 
 /** A tree and the sample that is kept of its results, for a case whose inputs are retractable. A
   * copy of a result is its rows of the stock, packed, and the number of the copy of each.
+  *
+  * @param isGrouped per group of results, which are those with the attributes of the tree's root
   */
-final class SampledTree(query: Case, capacity: Int) {
+final class SampledTree(query: Case, capacity: Int, isGrouped: Boolean = false) {
   import SampledTree._
 
   private[this] val relations = query.relations.size
   private[this] var tree: ViewTree = _
-  private[this] var sample: Reservoir = _
+  private[this] var sample: KeptSample = _
   private[this] var batch: SampledBatch = _
   private[this] val residuals: IndexedSeq[Residual] = query.residuals.map { condition =>
     new Residual {
@@ -29,7 +31,7 @@ final class SampledTree(query: Case, capacity: Int) {
 
   private def start(): Unit = {
     tree = new ViewTree(query.block, Some(AggregatesDef(WideCounts, IndexedSeq.fill(relations)(None))))
-    sample = new Reservoir(capacity, relations)
+    sample = new KeptSample(capacity, tree, isGrouped)
     batch = new SampledBatch(tree, residuals, sample, query.negatives)
   }
 
@@ -52,8 +54,6 @@ final class SampledTree(query: Case, capacity: Int) {
   }
 
   def total: BigInt = SampledBatch.total(tree)
-
-  def bound: Double = sample.bound
 
   /** The copies that are kept, with their keys. */
   def copies: Map[Copy, Double] = {

@@ -81,7 +81,8 @@ object PythonApi {
   /** A sample that is kept of the rows of the query `df`: `size` of them, each as likely as the
     * others.
     */
-  def keptSample(df: Dataset[_], size: Long, seed: Long): DataFrame = Changes.sample(df.toDF(), size, seed)
+  def keptSample(df: Dataset[_], size: Long, seed: Long, by: java.util.List[String]): DataFrame =
+    Changes.sample(df.toDF(), size, seed, Option(by).map(_.asScala.toSeq))
 
   /** The relation of which `df` is a changelog, with the column `changeType` or `weight`; with
     * `_change_type` if both are null.

@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Cast, Expres
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.util.DateTimeConstants.MICROS_PER_DAY
 import org.apache.spark.sql.catalyst.util.IntervalUtils
-import org.apache.spark.sql.joinless.Plans
+import org.apache.spark.sql.joinless.{KeyBytes, Plans}
 import org.apache.spark.sql.types.{ByteType, IntegerType, LongType, ShortType, StringType}
 
 /** Marks that users put on DataFrames: changelogs as input, changes as output. Marks decide
@@ -46,15 +46,40 @@ object Changes {
     Plans.dataFrame(df, expiring(Plans.analyzed(df), column, after))
   }
 
-  /** A sample that is kept of the rows of `df`. */
-  def sample(df: DataFrame, size: Long, seed: Long): DataFrame = of(df) {
-    Plans.dataFrame(df, sampling(Plans.analyzed(df), size, seed))
+  /** A sample that is kept of the rows of `df`, or of each group of rows with the same values in the
+    * columns `by`.
+    */
+  def sample(df: DataFrame, size: Long, seed: Long, by: Option[Seq[String]] = None): DataFrame = of(df) {
+    Plans.dataFrame(df, sampling(Plans.analyzed(df), size, seed, by))
   }
 
   /** A resolved plan with the mark of `sample`. */
-  def sampling(plan: LogicalPlan, size: Long, seed: Long): LogicalPlan = {
+  def sampling(plan: LogicalPlan, size: Long, seed: Long, by: Option[Seq[String]]): LogicalPlan = {
     if (size <= 0 || size > MaxSample) throw JoinlessErrors.sampleSize(size.toString, MaxSample)
-    SampleOf(plan, size.toInt, seed)
+    SampleOf(plan, size.toInt, seed, by.fold(Seq.empty[Attribute])(grouping(plan, _)))
+  }
+
+  /** The columns that are named as those by which rows are grouped; refuses names that are none. */
+  private def grouping(plan: LogicalPlan, names: Seq[String]): Seq[Attribute] = {
+    val all = plan.output.map(_.name)
+    if (names.isEmpty) throw JoinlessErrors.sampleBy("NO_COLUMNS", "columns" -> all.mkString(", "))
+    val columns = names.map { name =>
+      find(plan, name)(
+        throw JoinlessErrors.sampleBy(
+          "COLUMN_NOT_FOUND",
+          "column" -> name,
+          "columns" -> all.mkString(", "),
+          "suggestion" -> Suggestion.sentence(name, all)
+        ),
+        throw JoinlessErrors.sampleBy("COLUMN_AMBIGUOUS", "column" -> name)
+      )
+    }
+    columns.diff(columns.distinct).headOption
+      .foreach(twice => throw JoinlessErrors.sampleBy("COLUMN_TWICE", "column" -> twice.name))
+    columns.find(a => !KeyBytes.comparable(a.dataType)).foreach { a =>
+      throw JoinlessErrors.sampleBy("COLUMN_TYPE", "column" -> a.name, "type" -> a.dataType.sql)
+    }
+    columns
   }
 
   /** The most rows that a sample can have: they are in the memory of one executor. */

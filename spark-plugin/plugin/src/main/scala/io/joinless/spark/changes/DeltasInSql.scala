@@ -1,12 +1,9 @@
 package io.joinless.spark.changes
 
-import java.util.Locale
-
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.marks.{UnresolvedDeltaOutput, UnresolvedExpiry, UnresolvedSample}
 import io.joinless.spark.plans.values.DeltaForm
 import org.apache.spark.sql.catalyst.FunctionIdentifier
-import org.apache.spark.sql.catalyst.analysis.{UnresolvedAttribute, UnresolvedTableValuedFunction}
 import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
   Expression,
@@ -138,26 +135,6 @@ private[changes] object TableFunctions {
   }
 }
 
-/** In `expire(TABLE(t), ts, …)` and `incremental_enumerate(TABLE(t), weight)`, a bare name becomes
-  * a string literal. Spark would look for a column of the rows around the function, of which there
-  * are none.
-  */
-object NamesAsArguments extends Rule[LogicalPlan] {
-
-  private val functions = Set(IncrementalEnumerate.description._1, Expire.description._1).map(_.funcName)
-
-  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
-    case call: UnresolvedTableValuedFunction
-        if functions(call.name.last.toLowerCase(Locale.ROOT)) && call.functionArgs.exists(isName) =>
-      call.copy(functionArgs = call.functionArgs.map {
-        case UnresolvedAttribute(parts) => Literal(parts.mkString("."))
-        case other => other
-      })
-  }
-
-  private def isName(argument: Expression): Boolean = argument.isInstanceOf[UnresolvedAttribute]
-}
-
 /** `SELECT /*+ INCREMENTAL */ …` or `/*+ INCREMENTAL('weight') */`, on one SELECT block;
   * `df.hint("incremental")` too.
   */
@@ -183,8 +160,8 @@ object ResolveDeltaOutput extends Rule[LogicalPlan] {
     case UnresolvedExpiry(child, column, after) if child.resolved =>
       if (!child.isStreaming) throw JoinlessErrors.notStreaming()
       Changes.expiring(child, column, after)
-    case UnresolvedSample(child, size, seed) if child.resolved =>
+    case UnresolvedSample(child, size, seed, by) if child.resolved =>
       if (!child.isStreaming) throw JoinlessErrors.notStreaming()
-      Changes.sampling(child, size, seed)
+      Changes.sampling(child, size, seed, Option.when(by.nonEmpty)(by))
   }
 }

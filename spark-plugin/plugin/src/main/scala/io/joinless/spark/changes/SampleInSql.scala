@@ -5,9 +5,12 @@ import io.joinless.spark.plans.marks.UnresolvedSample
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionInfo, Literal, UnaryMinus}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.types.{IntegerType, LongType}
+import org.apache.spark.sql.types.{IntegerType, LongType, StringType}
+import org.apache.spark.unsafe.types.UTF8String
 
-/** `joinless.sample` in SQL: `SELECT * FROM sample(TABLE(<query>), 1000, 7)`. */
+/** `joinless.sample` in SQL: `SELECT * FROM sample(TABLE(<query>), 1000, 7)`; of each group of rows
+  * `sample(TABLE(<query>), 10, 7, city, day)`.
+  */
 object SampleInSql {
 
   private val name = "sample"
@@ -17,17 +20,26 @@ object SampleInSql {
     TableFunctions.info(
       getClass.getName,
       name,
-      "TABLE(query), size[, seed]",
-      "a sample of the rows of a query over streams, without replacement, in which each row is as likely as the others. It is kept up to " +
-        "date: request its changes by incremental_enumerate.",
+      "TABLE(query), size[, seed][, column, ...]",
+      "a sample of the rows of a query over streams, without replacement, in which each row is as likely as the others. With columns, it is " +
+        "one of each group of rows that have the same values in them. It is kept up to date: request its changes by incremental_enumerate.",
       "TABLE(SELECT a.src, b.dst FROM edges a JOIN edges b ON a.dst = b.src), 1000, 7"
     ),
     {
-      case Seq(TableFunctions.Table(query), Number(size)) => UnresolvedSample(query, size, 0L)
-      case Seq(TableFunctions.Table(query), Number(size), Number(seed)) => UnresolvedSample(query, size, seed)
+      case TableFunctions.Table(query) +: Number(size) +: Number(seed) +: Names(by) =>
+        UnresolvedSample(query, size, seed, by)
+      case TableFunctions.Table(query) +: Number(size) +: Names(by) => UnresolvedSample(query, size, 0L, by)
       case arguments => throw JoinlessErrors.sampleArguments(arguments.map(TableFunctions.text).mkString(", "))
     }
   )
+
+  /** Names of columns: strings, as which bare names arrive here ([[NamesAsArguments]]). */
+  private object Names {
+    def unapply(arguments: Seq[Expression]): Option[Seq[String]] = {
+      val names = arguments.collect { case Literal(column: UTF8String, _: StringType) => column.toString }
+      Option.when(names.size == arguments.size)(names)
+    }
+  }
 
   /** A whole number, as a literal, negative or not. */
   private object Number {

@@ -2,6 +2,7 @@ package io.joinless.spark.compile
 
 import io.joinless.spark.rules.counts.Demand
 import io.joinless.spark.spec.SampleSpec
+import org.apache.spark.sql.catalyst.expressions.Attribute
 
 /** The consumer of the changes of rows.
   *
@@ -26,7 +27,9 @@ sealed abstract private[compile] class Consumer(
 private[compile] object Consumer {
   case object Result extends Consumer(isResult = true, None)
   case object Block extends Consumer(isResult = false, None)
-  final case class Sample(of: SampleSpec) extends Consumer(isResult = false, None, Some(of))
+
+  /** @param by the columns of the rows by which they are grouped */
+  final case class Sample(of: SampleSpec, by: Seq[Attribute]) extends Consumer(isResult = false, None, Some(of))
   final case class Groups(of: Demand) extends Consumer(isResult = false, Some(of)) {
     override def ofRows: Consumer = Groups(of.ofRows)
   }

@@ -221,15 +221,21 @@ final class DeltaCompiler(
     rows(plan, streams, Consumer.Block).map(streams.addRows(_, plan.output))
 
   /** The changes of a sample. It is drawn from the results of a block, without listing them, where
-    * the plan is one; else from rows that are stored one by one.
+    * the plan is one, and one of its relations has all columns by which results are grouped; else
+    * from rows that are stored one by one.
     */
   private def sampled(mark: SampleOf, streams: Streams): Either[Reason, WeightedRows] = {
-    val consumer = Consumer.Sample(SampledRows.spec(mark))
+    val consumer = Consumer.Sample(SampledRows.spec(mark), mark.by)
 
-    /** Whether each result of the plan is one of a block. */
+    /** Whether each result of the plan is one of a block, and each group a tuple of its tree's root.
+      */
     def isBlock = !isRowWise(mark.child, streams) && extracted(mark.child, streams).exists { block =>
-      block.late.isEmpty && block.leaves.forall(leaf => Streams.isLinear(leaf.plan))
+      block.late.isEmpty && block.leaves.forall(leaf => Streams.isLinear(leaf.plan)) &&
+      SampledRows.groupedBy(block, mark.by).exists(by => isOfOneRelation(acyclic(block.copy(groupedBy = by), streams)))
     }
+
+    def isOfOneRelation(layout: BlockLayout) =
+      layout.hypergraph.edges.exists(layout.classes.groupedBy.subsetOf(_))
     for {
       _ <- Option.when(streams.emission.isFinal)(Reason(Reason.SampleIsNotFinal)).toLeft(())
       input <- if (isBlock) Right(mark.child) else stored(mark.child, streams)
@@ -342,16 +348,14 @@ final class DeltaCompiler(
     * demand.
     */
   private def block(plan: LogicalPlan, streams: Streams, consumer: Consumer): Either[Reason, WeightedRows] = for {
-    asWritten <- extracted(plan, streams)
+    read <- extracted(plan, streams)
+    asWritten = consumer match {
+      case Consumer.Sample(_, by) => SampledRows.grouped(read, by)
+      case _ => read
+    }
     _ <- new DeltaScope(streams.isChangelog, streams.expiry(_).isDefined)(asWritten).toLeft(())
     _ <- streams.emission.refused(asWritten, streams).toLeft(())
-    closed = layoutOf(asWritten, streams)
-    // Spark cannot run a cycle either: it is opened, and the condition that closes it is checked on
-    // each result
-    layout = GyoReduction.reduce(closed.hypergraph).fold(
-      cycle => layoutOf(WaysOutOfCycles.opened(asWritten, cycle), streams),
-      _ => closed
-    )
+    layout = acyclic(asWritten, streams)
     block = layout.block
     single = streams.single(block.leaves.map(_.plan))
     tree <- new Eligibility(conf, None, compiled = true, recorded.isDefined, single)(layout)
@@ -388,6 +392,17 @@ final class DeltaCompiler(
     )
     form.rewrite.weighted(filtered, scans)
       .copy(times = layout.times)
+  }
+
+  /** The layout of a block. Spark cannot run a cycle either: it is opened, and the condition that
+    * closes it is checked on each result.
+    */
+  private def acyclic(block: JoinBlock, streams: Streams): BlockLayout = {
+    val closed = layoutOf(block, streams)
+    GyoReduction.reduce(closed.hypergraph).fold(
+      cycle => layoutOf(WaysOutOfCycles.opened(block, cycle), streams),
+      _ => closed
+    )
   }
 
   /** The shapes of the blocks in the checkpoint. */

@@ -111,6 +111,13 @@ object JoinlessErrors {
   def sampleSize(size: String, most: Long): JoinlessAnalysisException =
     analysis("JOINLESS_SAMPLE.SIZE", "size" -> size, "most" -> most.toString)
 
+  /** A sample is requested per group, by columns by which rows cannot be grouped.
+    *
+    * @param subclass of the error: why not
+    */
+  def sampleBy(subclass: String, parameters: (String, String)*): JoinlessAnalysisException =
+    analysis(s"JOINLESS_SAMPLE.$subclass", parameters: _*)
+
   /** The table function of samples is called with arguments that it does not take.
     *
     * @param arguments all of them, as text

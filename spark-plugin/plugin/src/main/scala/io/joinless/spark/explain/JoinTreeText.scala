@@ -28,7 +28,7 @@ object JoinTreeText {
     val lines = Seq(
       Some(s"root ${facts.root.name}, height ${facts.height}, class ${facts.queryClass.name}"),
       Some(s"cost: ${facts.guarantee}"),
-      spec.shape.sample.map(sample(_, facts.conditions.nonEmpty)),
+      spec.shape.sample.map(sample(spec, _, facts.conditions.nonEmpty)),
       Option.when(facts.changelogs.nonEmpty)(s"rows are inserted and deleted in: ${facts.changelogs.mkString(", ")}"),
       leaving(facts),
       Option.when(facts.keptForEver.nonEmpty)(
@@ -46,10 +46,12 @@ object JoinTreeText {
   }
 
   /** The sample that is kept of results, and what it costs. */
-  private def sample(sample: SampleSpec, isChecked: Boolean): String = {
+  private def sample(spec: BlockSpec, sample: SampleSpec, isChecked: Boolean): String = {
+    val groups = if (sample.isGrouped) s" of each group by ${SampleSpec.names(sample, spec)}" else ""
     val cells = if (sample.keyed) " in each cell, merged by their keys" else ", in one cell"
-    val walk = if (isChecked) "; a batch that deletes sampled results lists all results" else ""
-    s"sample: ${sample.size} results are kept$cells; results are counted and not listed$walk"
+    val all = if (sample.isGrouped) "all results of their groups" else "all results"
+    val walk = if (isChecked) s"; a batch that deletes sampled results lists $all" else ""
+    s"sample: ${sample.size} results$groups are kept$cells; results are counted and not listed$walk"
   }
 
   /** The text of a block whose results are counted. */

@@ -56,6 +56,26 @@ class StateFormatSpec extends AnyFunSuite {
     }
   }
 
+  test("a sample comes back as it was written, one without groups as before there were any") {
+    val sampled = Specs.timed(InputKind.Changelog)
+    val ofAll = sampled.shaped { shape =>
+      shape.copy(relations = shape.relations.map(_.copy(lifetime = None))).having(SampleSpec, Some(SampleSpec(5, -7L)))
+    }
+    assert(StateFormat.toJson(ofAll).contains(""""sample":{"size":5,"seed":-7,"keyed":false}"""))
+    assert(StateFormat.fromJson(StateFormat.toJson(ofAll)) == ofAll)
+    val perGroup = SampleSpec(5, -7L, keyed = true, by = BitSet(0))
+    val rooted = ofAll.shaped(shape =>
+      shape.copy(tree = GeneralizedNode(BitSet(0), IndexedSeq(shape.tree))).having(SampleSpec, Some(perGroup))
+    )
+    assert(StateFormat.fromJson(StateFormat.toJson(rooted)) == rooted)
+    val wrong = Seq(
+      ofAll.shaped(_.having(SampleSpec, Some(perGroup))) -> Mismatch.Tree,
+      ofAll.shaped(_.having(SampleSpec, Some(SampleSpec(0, 7L)))) -> Mismatch.Unreadable
+    )
+    for ((spec, mismatch) <- wrong)
+      assert(StateFormat.read(StateFormat.toJson(spec)).left.map(_._1) == Left(mismatch))
+  }
+
   test("what could not be read back is not written, and is known before the query starts") {
     val spec = Specs.threeHops
     def conditions(length: Int) =

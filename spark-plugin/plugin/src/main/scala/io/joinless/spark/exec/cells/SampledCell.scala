@@ -1,11 +1,11 @@
 package io.joinless.spark.exec.cells
 
 import io.joinless.engine.algebra.WideCounts
-import io.joinless.engine.sample.{Reservoir, SampleJournal, SampledBatch}
+import io.joinless.engine.sample.{KeptSample, SampleJournal, SampledBatch}
 import io.joinless.engine.update.{Restoration, Reversal}
 import io.joinless.engine.view.{AggregatesDef, RowStore, ViewTree}
 import io.joinless.spark.exec.rows.{NetRows, OutputRow, ResidualPredicates}
-import io.joinless.spark.spec.{BlockSpec, RowCodec}
+import io.joinless.spark.spec.{BlockSpec, RowCodec, SampleSpec}
 import io.joinless.spark.state.Rollback
 import io.joinless.spark.state.cells.{CellState, StoredSample}
 import io.joinless.spark.state.log.{LogEnd, LogExtent}
@@ -35,7 +35,9 @@ private[spark] object SampledCell extends NettedCell[ViewTree, SampledState] {
       extent: LogExtent,
       expiring: Option[ExpiringRows]
   ): SampledState =
-    new SampledState(views, end, extent, expiring, new Reservoir(spec.shape.sample.get.size, spec.relations.size))
+    new SampledState(views, end, extent, expiring, sample(spec.shape.sample.get, views))
+
+  private def sample(spec: SampleSpec, views: ViewTree) = new KeptSample(spec.size, views, spec.isGrouped)
 
   override def rebuild(log: LogReplay): SampledState = {
     val state = super.rebuild(log)
@@ -54,7 +56,7 @@ final private[spark] class SampledState(
     end: LogEnd,
     extent: LogExtent,
     expiring: Option[ExpiringRows],
-    val sample: Reservoir
+    val sample: KeptSample
 ) extends NettedState(end, extent, expiring) {
 
   override protected def bytesOfParts: Long = super.bytesOfParts + sample.bytes

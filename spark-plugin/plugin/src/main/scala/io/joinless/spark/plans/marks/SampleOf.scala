@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 
 /** A sample that is kept of the rows of `child`: `size` of them without replacement, each as likely
-  * as the others.
+  * as the others; or so many of each group of rows with the same values in some columns.
   *
   * Rows enter and leave it, so it stands only where changes are requested. Compiling such a query
   * replaces it; a plain query that has one is refused.
@@ -12,8 +12,15 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
   * @param key if the sample is merged from several: the column with the key of each row, behind
   *   those of `child`. Each is a sample of that size then, and the rows with the least keys are the
   *   sample
+  * @param by columns of `child`; none: all rows are one group
   */
-final case class SampleOf(child: LogicalPlan, size: Int, seed: Long, key: Option[Attribute] = None) extends UnaryNode {
+final case class SampleOf(
+    child: LogicalPlan,
+    size: Int,
+    seed: Long,
+    by: Seq[Attribute] = Nil,
+    key: Option[Attribute] = None
+) extends UnaryNode {
 
   override def output: Seq[Attribute] = child.output ++ key
 
@@ -27,8 +34,12 @@ final case class SampleOf(child: LogicalPlan, size: Int, seed: Long, key: Option
   override protected def withNewChildInternal(newChild: LogicalPlan): SampleOf = copy(child = newChild)
 }
 
-/** `sample` in SQL, whose query is not resolved yet. */
-final case class UnresolvedSample(child: LogicalPlan, size: Long, seed: Long) extends UnaryNode {
+/** `sample` in SQL, whose query is not resolved yet.
+  *
+  * @param by names of columns; none: all rows are one group
+  */
+final case class UnresolvedSample(child: LogicalPlan, size: Long, seed: Long, by: Seq[String])
+    extends UnaryNode {
 
   override lazy val resolved: Boolean = false
 

@@ -1,5 +1,7 @@
 package io.joinless.spark.rules.blocks
 
+import scala.collection.immutable.BitSet
+
 import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, Expression, Literal}
 
 /** An attribute of the hypergraph: terms that are equal in every result, at most one per leaf,
@@ -10,16 +12,19 @@ import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, Expres
   */
 final case class AttributeClass(members: IndexedSeq[Term], nullSafe: Boolean)
 
-/** The equi-join conditions of a block, closed under transitivity.
+/** The equi-join conditions of a block, closed under transitivity; and the terms by which its
+  * results are grouped, if they are.
   *
   * @param filters per leaf, the derived equality conditions between its own columns
   * @param constants what is true of every result because filters fix it: the terms of a class and
   *   their one value
+  * @param groupedBy the attributes by which results are grouped
   */
 final case class AttributeClasses(
     attributes: IndexedSeq[AttributeClass],
     filters: IndexedSeq[Seq[Expression]],
-    constants: IndexedSeq[String]
+    constants: IndexedSeq[String],
+    groupedBy: BitSet
 )
 
 /** Groups equated terms into classes (algorithms A9, A10).
@@ -28,6 +33,9 @@ final case class AttributeClasses(
   * of the leaf. A class that the filters of all its leaves fix to one constant adds no join
   * condition, and is dropped: the graph may fall apart, or lose a cycle. Stored rows were filtered
   * by these constants, so they are recorded: a restart with other constants must be refused.
+  *
+  * A term by which results are grouped, and which no condition equates with others, is a class of
+  * its own, behind all others; there NULL is a value.
   *
   * The order of classes and members depends on the leaves and their columns, not on the order of
   * conditions.
@@ -40,11 +48,24 @@ object AttributeClasses {
   def apply(block: JoinBlock): AttributeClasses = {
     val all = united(block.equiJoinConditions).toIndexedSeq.map(new Members(block, _)).sortBy(_.place)(lexicographic)
     val classes = all.filter(_.fixed.isEmpty)
+    val (equated, alone) = block.groupedBy.distinctBy(_.identity).partition(term => classes.exists(_.contains(term)))
+    val own = alone.sortBy(placeOf(block, _))
     AttributeClasses(
-      classes.map(_.attribute),
+      classes.map(_.attribute) ++ own.map(term => AttributeClass(IndexedSeq(term), nullSafe = true)),
       block.leaves.indices.map(leaf => classes.flatMap(_.filters(leaf))),
-      all.flatMap(members => members.fixed.map(members.text))
+      all.flatMap(members => members.fixed.map(members.text)),
+      BitSet.fromSpecific(
+        equated.map(term => classes.indexWhere(_.contains(term))) ++ own.indices.map(classes.size + _)
+      )
     )
+  }
+
+  /** The place of a term in the order of terms: by leaf, then by column; computed terms last, by
+    * their texts.
+    */
+  private def placeOf(block: JoinBlock, term: Term): (Int, Int, String) = {
+    val column = block.leaves(term.leaf).attributes.indexWhere(_.semanticEquals(term.expression))
+    (term.leaf, if (column < 0) Int.MaxValue else column, Names.of(term.expression))
   }
 
   /** Classes of terms, each with its equi-join conditions. */
@@ -58,18 +79,12 @@ object AttributeClasses {
     private val nullSafe = equiJoinConditions.forall(_.nullSafe)
 
     private val terms: IndexedSeq[Term] =
-      equiJoinConditions.flatMap(e => Seq(e.left, e.right)).distinctBy(_.identity).sortBy(placeOf)
-
-    /** The place of a term in the order of terms: by leaf, then by column; computed terms last, by
-      * their texts.
-      */
-    private def placeOf(term: Term): (Int, Int, String) = {
-      val column = block.leaves(term.leaf).attributes.indexWhere(_.semanticEquals(term.expression))
-      (term.leaf, if (column < 0) Int.MaxValue else column, Names.of(term.expression))
-    }
+      equiJoinConditions.flatMap(e => Seq(e.left, e.right)).distinctBy(_.identity).sortBy(placeOf(block, _))
 
     /** The place of the class in the order of classes. */
-    def place: Seq[(Int, Int, String)] = terms.map(placeOf)
+    def place: Seq[(Int, Int, String)] = terms.map(placeOf(block, _))
+
+    def contains(term: Term): Boolean = terms.exists(_.identity == term.identity)
 
     /** The class with one term per leaf. */
     def attribute: AttributeClass = AttributeClass(terms.distinctBy(_.leaf), nullSafe)

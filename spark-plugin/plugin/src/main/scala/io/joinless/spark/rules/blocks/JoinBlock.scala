@@ -62,6 +62,7 @@ final case class Term(leaf: Int, expression: Expression) {
   * @param cuts equi-join conditions that would close a cycle, as conditions on each result of the
   *   others
   * @param summed the sums over results
+  * @param groupedBy the terms by which results are grouped, if a sample is kept of each group
   */
 final case class JoinBlock(
     root: LogicalPlan,
@@ -74,7 +75,8 @@ final case class JoinBlock(
     late: IndexedSeq[Expression],
     output: IndexedSeq[(Attribute, Expression)],
     cuts: IndexedSeq[Expression] = IndexedSeq.empty,
-    summed: SummedResults = SummedResults.None
+    summed: SummedResults = SummedResults.None,
+    groupedBy: IndexedSeq[Term] = IndexedSeq.empty
 ) {
 
   /** Keys that can fail, and that Spark computes only for rows that have passed other joins. */

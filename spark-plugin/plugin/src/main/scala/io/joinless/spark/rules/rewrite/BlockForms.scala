@@ -58,7 +58,7 @@ final private[spark] class BlockForms(
 
   /** The form of which a sample is kept; None if the rows of the leaves cannot carry weights. */
   def sampled(layout: BlockLayout, sample: SampleSpec): Option[BlockForm] = Option.when(canCount(layout.block)) {
-    val rows = layout.copy(counted = true, sample = Some(sample))
+    val rows = layout.copy(counted = true, sample = Some(sample.copy(by = layout.classes.groupedBy)))
     BlockForm(rows, shape(rows))
   }
 

@@ -88,7 +88,11 @@ final class Eligibility(
   private def tree(layout: BlockLayout): Either[Reason, JoinTree] =
     recorded.filter(fits(layout)).map(_.tree).toRight(()).left.flatMap { _ =>
       val sizes = conf.expectedRows(layout.block.leaves.map(_.name))
-      TreeSearch.best(layout.hypergraph, sizes).left.map(cyclic(layout, _))
+      TreeSearch.best(layout.hypergraph, sizes).left.map(cyclic(layout, _)).map { best =>
+        val by = layout.classes.groupedBy
+        if (by.isEmpty) best
+        else TreeSearch.keyedBy(layout.hypergraph, by, sizes).get // of one relation: see SampledRows
+      }
     }
 
   /** Whether a recorded block joins its relations by the same attributes, so that its tree is one

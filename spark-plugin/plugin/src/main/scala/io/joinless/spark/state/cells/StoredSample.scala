@@ -3,7 +3,7 @@ package io.joinless.spark.state.cells
 import java.nio.{ByteBuffer, ByteOrder}
 import java.util.zip.CRC32C
 
-import io.joinless.engine.sample.Reservoir
+import io.joinless.engine.sample.KeptSample
 import io.joinless.engine.view.RowStore
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.joinless.BlockStore
@@ -25,7 +25,7 @@ private[spark] object StoredSample {
   def isSample(key: UnsafeRow): Boolean = key.getLong(0) < 0L
 
   /** Writes the copies that enter, and removes those that leave. */
-  final class Writer(sample: Reservoir, views: RowStore, store: BlockStore) {
+  final class Writer(sample: KeptSample, views: RowStore, store: BlockStore) {
     private[this] val relations = views.block.relations
     private[this] val key = UnsafeRow.createFromByteArray(16, 1)
     private[this] val value = new UnsafeRow(1)
@@ -66,7 +66,7 @@ private[spark] object StoredSample {
     * @param damaged the error for an entry, given its number and what is wrong
     */
   def restore(
-      sample: Reservoir,
+      sample: KeptSample,
       views: RowStore,
       entries: Iterable[(Long, Array[Byte])],
       damaged: (Long, String) => Throwable
@@ -75,11 +75,11 @@ private[spark] object StoredSample {
     val rows = new Array[Int](relations.size)
     for ((number, content) <- entries) {
       val entry = read(content, relations.size, what => throw damaged(number, what))
-      if (sample.isFull) throw damaged(number, "there are more sampled results than the sample has places")
       for (r <- relations.indices) {
         rows(r) = views.find(relations(r).input, entry.rows(r), entry.rows(r).length)
         if (rows(r) < 0) throw damaged(number, "it has a row that is not stored")
       }
+      if (!sample.hasPlace(rows)) throw damaged(number, "there are more sampled results than the sample has places")
       sample.restore((-1L - number).toInt, entry.key, rows, entry.copies)
     }
     sample.restored()

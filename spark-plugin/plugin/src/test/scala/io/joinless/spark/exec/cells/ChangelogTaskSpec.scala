@@ -1,10 +1,12 @@
 package io.joinless.spark.exec.cells
 
+import scala.collection.immutable.BitSet
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 import scala.util.Random
 
 import io.joinless.engine.oracle.{Case, Generators, NaiveJoin, Rows}
+import io.joinless.engine.sample.{Grouping, SampledTree}
 import io.joinless.spark.Blocks._
 import io.joinless.spark.placement.Shares
 import io.joinless.spark.spec._
@@ -61,18 +63,23 @@ class ChangelogTaskSpec extends AnyFunSuite {
     case Some(v) => if (variable) Rows.text(v) else v
   }
 
-  /** @param sample how many results are kept in each cell; None for all */
-  final private class Run(seed: Long, sample: Option[Int] = None) {
+  /** @param sample how many results are kept in each cell; None for all
+    * @param isGrouped so many are kept of each group of results
+    */
+  final private class Run(seed: Long, sample: Option[Int] = None, isGrouped: Boolean = false) {
     private val random = new Random(seed)
     private val drawn = Generators.draw(seed)
-    private val query = drawn.copy(
+    private val ungrouped = drawn.copy(
       residuals = IndexedSeq.empty,
       inputs =
         if (drawn.inputs.exists(_.retractable) && sample.isEmpty) drawn.inputs
         else drawn.inputs.map(_.copy(retractable = true))
     )
+    private val grouping = if (isGrouped) Grouping.draw(ungrouped, random) else Grouping.none(ungrouped)
+    private val query = grouping.query
+    private val by = if (isGrouped) query.tree.attributes else BitSet.empty
     private val spec = specOf(query, random, Seq(1, 4, 6)(random.nextInt(3)))
-      .shaped(_.having(SampleSpec, sample.map(SampleSpec(_, seed))))
+      .shaped(_.having(SampleSpec, sample.map(SampleSpec(_, seed, by = by))))
     private val undisturbed = sample.map(_ => new CellCluster(spec, query.negatives))
     private val cluster = new CellCluster(spec, query.negatives)
     private val oracle = new NaiveJoin(query)
@@ -164,7 +171,11 @@ class ChangelogTaskSpec extends AnyFunSuite {
     private def checkSample(batch: Int, cells: IndexedSeq[Seq[(UnsafeRow, Long)]], size: Int): Unit = {
       val (where, all) = (s"seed $seed, batch $batch", expected())
       assert(cluster.results.sum == all.values.sum, where)
-      assert(current.values.sum == cluster.results.map(_.min(size)).sum, where)
+      if (!isGrouped) assert(current.values.sum == cluster.results.map(_.min(size)).sum, where)
+      else if (spec.cells == 1) {
+        val groups = SampledTree.all(oracle.result(), oracle.multiplicity).groupBy(grouping.group).values
+        assert(current.values.sum == groups.map(_.size.min(size)).sum, where)
+      }
       assert(current.forall { case (row, copies) => copies <= all.getOrElse(row, 0L) }, where)
       val _ = assert(undisturbed.get.batch(scans(batch)).map(_.toSet) == cells.map(_.toSet), where)
     }
@@ -191,6 +202,15 @@ class ChangelogTaskSpec extends AnyFunSuite {
   test("oracle_ samples of random queries over several cells: the same after roll-backs, failures and rebuilds") {
     val runs = for (seed <- 0L until 200L) yield {
       val run = new Run(seed, Some(Seq(1, 3, 10, 1000)(seed.toInt % 4)))
+      run.run()
+      run
+    }
+    assert(runs.map(_.interrupted).sum > 500 && runs.map(_.rehearsed).sum > 500)
+  }
+
+  test("oracle_ samples per group of random queries over several cells: the same after all of that") {
+    val runs = for (seed <- 0L until 200L) yield {
+      val run = new Run(seed, Some(Seq(1, 3, 10)(seed.toInt % 3)), isGrouped = true)
       run.run()
       run
     }
