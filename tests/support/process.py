@@ -19,12 +19,17 @@ def run_python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def run(command: list[str]) -> subprocess.CompletedProcess[str]:
     """Runs a command that starts Python; at most five minutes."""
-    path = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(joinless.__file__).parent.parent)])
     return subprocess.run(
         command,
-        env={**os.environ, "PYTHONPATH": path},
+        env=environment(),
         capture_output=True,
         text=True,
         timeout=300,
         check=False,
     )
+
+
+def environment() -> dict[str, str]:
+    """That of such a process."""
+    path = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(joinless.__file__).parent.parent)])
+    return {**os.environ, "PYTHONPATH": path}

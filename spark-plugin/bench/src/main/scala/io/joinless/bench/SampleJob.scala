@@ -9,9 +9,9 @@ import io.joinless.engine.view.{AggregatesDef, ViewTree}
 /** Keeps a sample of paths or stars of a stream of edges, with the engine alone.
   *
   * Arguments: `path` or `star`, relations, file, batches, the size of the sample, and how often to
-  * run. A line of the file is `relation|1,src,dst`; the relations are separate inputs. Prints, for
-  * each run, the seconds (with parsing), the number of results, the copies that entered or left the
-  * sample, and the bytes of the state.
+  * run. A line of the file is `relation|1,src,dst`, or `relation|-1,src,dst` to delete an edge; the
+  * relations are separate inputs. Prints, for each run, the seconds (with parsing), the number of
+  * results, the copies that entered or left the sample, and the bytes of the state.
   */
 object SampleJob {
 
@@ -43,9 +43,10 @@ object SampleJob {
       val until = (lines.toLong * (b + 1) / batches - lines.toLong * b / batches).toInt
       for (_ <- 0 until until) {
         val relation = number().toInt
-        at += 2
+        val weight = if (text(at) == '-') -1L else 1L
+        at += (if (weight < 0L) 3 else 2)
         val (src, dst) = (number(), number())
-        batch.add(relation, 1L << relation, 1L, words, query.rows.write(words, src, dst))
+        batch.add(relation, 1L << relation, weight, words, query.rows.write(words, src, dst))
       }
       batch.seed = b.toLong
       while (batch.next()) changes += 1

@@ -2,7 +2,7 @@ package io.joinless.engine.mutants
 
 import io.joinless.engine.oracle._
 import io.joinless.engine.reduce.{ReducedCase, ReducedRun}
-import io.joinless.engine.sample.{SampleLaw, SampleRun}
+import io.joinless.engine.sample.{CellsLaw, PositionsLaw, SampleLaw, SampleRun}
 import java.lang.management.ManagementFactory
 import scala.annotation.nowarn
 import scala.util.Try
@@ -31,6 +31,16 @@ object Probe {
   def runGroups(from: Long, until: Long): String = first(from, until)(seed =>
     SampleRun.drawGrouped(seed).run().orElse(SampleLaw.drawGrouped(seed, 1000, VeryUnlikely).run())
   )
+
+  /** The same for samples over cells, windows and restarts. */
+  def runCells(from: Long, until: Long): String = first(from, until) { seed =>
+    val drawn = CellsLaw.draw(seed)
+    drawn.run(seed).orElse(drawn.law(1000, VeryUnlikely).run())
+  }
+
+  /** The same for positions that are drawn on demand. */
+  def runPositions(from: Long, until: Long): String =
+    first(from, until)(seed => new PositionsLaw(seed, VeryUnlikely).failure)
 
   /** Below this chance a sample has another law; so many cases are looked at that less unlikely
     * ones are seen.

@@ -16,8 +16,12 @@ import io.joinless.engine.sample.SampledTree.Copy
   *     of insertions follows from n before and after.
   *
   * What is seen has a chance of at least `unlikely` if the law holds. Seeds are fixed.
+  *
+  * @param start an empty sample for each repetition
   */
-final class SampleLaw(grouping: Grouping, capacity: Int, repetitions: Int, unlikely: Double = SampleLaw.Unlikely) {
+final class SampleLaw(grouping: Grouping, capacity: Int, repetitions: Int, unlikely: Double = SampleLaw.Unlikely)(
+    start: Int => KeptCopies = _ => new SampledTree(grouping.query, capacity, grouping.isGrouped)
+) {
   private[this] val query = grouping.query
 
   private[this] val batches: IndexedSeq[Batch] = {
@@ -38,7 +42,7 @@ final class SampleLaw(grouping: Grouping, capacity: Int, repetitions: Int, unlik
   /** What is too unlikely, if anything. */
   def run(): Option[String] = {
     for (repetition <- 0 until repetitions) {
-      val tree = new SampledTree(query, capacity, grouping.isGrouped)
+      val tree = start(repetition)
       for ((batch, i) <- batches.zipWithIndex) {
         val entered = tree.play(batch.changes, 1000003L * repetition + 7919L * i + 1).filter(_._2 > 0).map(_._1)
         batch.note(tree.copies, entered)
@@ -192,6 +196,6 @@ object SampleLaw {
     val most = sizes.take(batches).map(_._2).maxOption.getOrElse(0)
     val capacity = math.max(1, Seq(1, 2, most / 4, most / 2, most - 1)(random.nextInt(5)))
     val first = query.copy(batches = query.batches.take(batches))
-    new SampleLaw(grouping.copy(query = first), capacity, repetitions, unlikely)
+    new SampleLaw(grouping.copy(query = first), capacity, repetitions, unlikely)()
   }
 }

@@ -14,7 +14,7 @@ import io.joinless.engine.view.{AggregatesDef, ViewTree}
   *
   * @param isGrouped per group of results, which are those with the attributes of the tree's root
   */
-final class SampledTree(query: Case, capacity: Int, isGrouped: Boolean = false) {
+final class SampledTree(query: Case, capacity: Int, isGrouped: Boolean = false) extends KeptCopies {
   import SampledTree._
 
   private[this] val relations = query.relations.size
@@ -35,8 +35,7 @@ final class SampledTree(query: Case, capacity: Int, isGrouped: Boolean = false) 
     batch = new SampledBatch(tree, residuals, sample, query.negatives)
   }
 
-  /** The changes of the sample that a batch makes. */
-  def play(changes: Iterable[CaseChange], seed: Long): Seq[(Copy, Long)] = {
+  override def play(changes: Iterable[CaseChange], seed: Long): Seq[(Copy, Long)] = {
     send(changes)
     batch.seed = seed
     emitted()
@@ -55,8 +54,7 @@ final class SampledTree(query: Case, capacity: Int, isGrouped: Boolean = false) 
 
   def total: BigInt = SampledBatch.total(tree)
 
-  /** The copies that are kept, with their keys. */
-  def copies: Map[Copy, Double] = {
+  override def copies: Map[Copy, Double] = {
     val found = mutable.Map.empty[Copy, Double]
     sample.foreach(slot => found(copyIn(slot)) = sample.key(slot))
     found.toMap

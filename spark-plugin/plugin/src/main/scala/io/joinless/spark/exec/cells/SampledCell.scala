@@ -1,7 +1,7 @@
 package io.joinless.spark.exec.cells
 
 import io.joinless.engine.algebra.WideCounts
-import io.joinless.engine.sample.{KeptSample, SampleJournal, SampledBatch}
+import io.joinless.engine.sample.{KeptSample, SampleJournal, SampleSeed, SampledBatch}
 import io.joinless.engine.update.{Restoration, Reversal}
 import io.joinless.engine.view.{AggregatesDef, RowStore, ViewTree}
 import io.joinless.spark.exec.rows.{NetRows, OutputRow, ResidualPredicates}
@@ -112,7 +112,7 @@ final private class SampledTask(
 
   /** Reads the batch, and nets the changes of the sample. */
   override protected def begin(): Unit = {
-    batch.seed = SampledTask.seed(spec.shape.sample.get.seed, cell, number)
+    batch.seed = SampleSeed(spec.shape.sample.get.seed, cell, number)
     batch.journal = rollback.journal
     super.begin()
     val stored = new StoredSample.Writer(before.sample, before.views, store)
@@ -129,18 +129,5 @@ final private class SampledTask(
   override protected def close(): CellState = {
     net = null
     super.close()
-  }
-}
-
-private object SampledTask {
-
-  /** The seed of one batch in one cell. */
-  def seed(sample: Long, cell: Int, batch: Long): Long =
-    Seq(cell.toLong, batch).foldLeft(mixed(sample))((seed, n) => mixed(seed ^ n * 0x9e3779b97f4a7c15L))
-
-  private def mixed(seed: Long): Long = {
-    val z = (seed ^ seed >>> 30) * 0xbf58476d1ce4e5b9L
-    val y = (z ^ z >>> 27) * 0x94d049bb133111ebL
-    y ^ y >>> 31
   }
 }
