@@ -20,6 +20,7 @@ import io.joinless.engine.view.ViewTree
   * changes.foreach(c => batch.add(c.input, c.roles, c.weight, c.words, c.words.length))
   * batch.prepare()
   * batch.seed = seedOf(number of the batch)
+  * batch.propagate()
   * while (batch.next()) emit(batch.rows, batch.weight)
   * }}}
   * First all deletions and decreases are applied: copies that are gone leave their reservoirs, and
@@ -98,12 +99,17 @@ final class SampledBatch(
 
   override protected def begin(): Unit = ()
 
-  /** Moves to the next copy that leaves or enters the sample; false after the last one. The first
-    * call applies the batch.
-    */
-  override def next(): Boolean = {
+  /** Applies the batch to the tree and to the sample. */
+  def propagate(): Unit = {
     prepare()
     if (!isApplied) applyAll()
+  }
+
+  /** Moves to the next copy that leaves or enters the sample; false after the last one. Applies the
+    * batch before, if it is not.
+    */
+  override def next(): Boolean = {
+    propagate()
     at += 1
     if (at < emitted.size) {
       sample.readRows(slot, rows)

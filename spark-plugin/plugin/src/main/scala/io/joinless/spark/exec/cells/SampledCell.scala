@@ -115,6 +115,7 @@ final private class SampledTask(
     batch.seed = SampleSeed(spec.shape.sample.get.seed, cell, number)
     batch.journal = rollback.journal
     super.begin()
+    metrics.propagate.once(batch.propagate())
     val stored = new StoredSample.Writer(before.sample, before.views, store)
     while (step()) {
       if (batch.weight < 0) stored.remove(batch.slot) else stored.put(batch.slot)

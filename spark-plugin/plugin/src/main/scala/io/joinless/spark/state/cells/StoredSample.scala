@@ -20,6 +20,7 @@ private[spark] object StoredSample {
   final private val Magic = 0x504d534a // JSMP
   final private val Version = 1
   final private val Header = 16
+  final private val FirstColumn = 16 // in an UnsafeRow of one column
 
   /** Whether an entry of a store is a sampled copy, and no block of the log. */
   def isSample(key: UnsafeRow): Boolean = key.getLong(0) < 0L
@@ -29,6 +30,7 @@ private[spark] object StoredSample {
     private[this] val relations = views.block.relations
     private[this] val key = UnsafeRow.createFromByteArray(16, 1)
     private[this] val value = new UnsafeRow(1)
+    private[this] var row = new Array[Byte](256) // of `value`
 
     def remove(slot: Int): Unit = {
       key.setLong(0, -1L - slot)
@@ -37,26 +39,38 @@ private[spark] object StoredSample {
 
     def put(slot: Int): Unit = {
       key.setLong(0, -1L - slot)
-      val content = bytes(slot)
+      val size = Math.toIntExact(bytes(slot))
+      if (row.length < FirstColumn + size) row = new Array[Byte](math.max(FirstColumn + size, 2 * row.length))
       // an UnsafeRow of one column: NULL bits, offset and size, content
-      val row = new Array[Byte](16 + ((content.length + 7) & ~7))
-      Platform.putLong(row, Platform.BYTE_ARRAY_OFFSET + 8L, 16L << 32 | content.length)
-      System.arraycopy(content, 0, row, 16, content.length)
-      value.pointTo(row, row.length)
+      Platform.putLong(row, Platform.BYTE_ARRAY_OFFSET + 8L, FirstColumn.toLong << 32 | size)
+      write(slot, ByteBuffer.wrap(row, FirstColumn, size).slice.order(ByteOrder.LITTLE_ENDIAN))
+      value.pointTo(row, FirstColumn + size)
       store.put(key, value)
     }
 
-    private def bytes(slot: Int): Array[Byte] = {
-      val rows = relations.indices.map(r => (views.arena(relations(r).input), sample.row(slot, r)))
-      val size = Header + 8 + rows.map { case (arena, row) => 16 + 8 * arena.words(row) }.sum
-      val buffer = ByteBuffer.allocate(size).order(ByteOrder.LITTLE_ENDIAN)
-      buffer.putInt(Magic).putInt(Version).putInt(0).putInt(0).putDouble(sample.key(slot))
-      for (((arena, row), r) <- rows.zipWithIndex) {
-        buffer.putLong(sample.copy(slot, r)).putLong(arena.words(row).toLong)
-        for (i <- 0 until arena.words(row)) buffer.putLong(arena.page(row)(arena.start(row) + i))
+    /** The size of a copy's entry: a multiple of eight. */
+    private def bytes(slot: Int): Long = {
+      var size = Header + 8L
+      var r = 0
+      while (r < relations.size) {
+        size += 16 + 8L * views.arena(relations(r).input).words(sample.row(slot, r))
+        r += 1
       }
-      buffer.putInt(8, checksum(buffer.array))
-      buffer.array
+      size
+    }
+
+    private def write(slot: Int, entry: ByteBuffer): Unit = {
+      entry.putInt(Magic).putInt(Version).putInt(0).putInt(0).putDouble(sample.key(slot))
+      var r = 0
+      while (r < relations.size) {
+        val (arena, row) = (views.arena(relations(r).input), sample.row(slot, r))
+        val (page, start, words) = (arena.page(row), arena.start(row), arena.words(row))
+        entry.putLong(sample.copy(slot, r)).putLong(words.toLong)
+        var i = start
+        while (i < start + words) { entry.putLong(page(i)); i += 1 }
+        r += 1
+      }
+      val _ = entry.putInt(8, checksum(entry.flip()))
     }
   }
 
@@ -99,7 +113,7 @@ private[spark] object StoredSample {
     demand(buffer.getInt() == Magic, "it is no sampled result")
     val version = buffer.getInt()
     demand(version == Version, s"it has the format $version")
-    demand(buffer.getInt() == checksum(content), "its checksum is wrong")
+    demand(buffer.getInt() == checksum(ByteBuffer.wrap(content)), "its checksum is wrong")
     val _ = buffer.getInt()
     val entry = new Entry(buffer.getDouble(), new Array[Long](relations), new Array[Array[Long]](relations))
     for (r <- 0 until relations) {
@@ -112,9 +126,10 @@ private[spark] object StoredSample {
     entry
   }
 
-  private def checksum(content: Array[Byte]): Int = {
+  /** The checksum of an entry, from its position to its limit. */
+  private def checksum(entry: ByteBuffer): Int = {
     val crc = new CRC32C
-    crc.update(content, Header, content.length - Header)
+    crc.update(entry.slice(Header, entry.remaining - Header))
     crc.getValue.toInt
   }
 }
