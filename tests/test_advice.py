@@ -222,6 +222,7 @@ ELSEWHERE = {
     "JOINLESS_CORRUPT_STATE": "as STATE_NOT_LOADED",
     "JOINLESS_COUNT_OVERFLOW.*": "ResultsOnDemandSpec",
     "JOINLESS_EXTENSION_NOT_INSTALLED": "ExtensionMissingSpec",
+    "JOINLESS_ESTIMATE.*": "test_what_is_no_sample_is_refused",
     "JOINLESS_EXTENSION_NOT_INSTALLED.*": "test_packaging.py makes sessions as they say",
     "JOINLESS_LOOKUP.*": "LookupSpec",
     "JOINLESS_ON_DEMAND.*": "ResultsOnDemandSpec",

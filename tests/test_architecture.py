@@ -190,10 +190,12 @@ def test_python_needs_nothing_but_pyspark() -> None:
         "decimal",
         "html",
         "json",
+        "math",
         "os",
         "pathlib",
         "re",
         "shlex",
+        "statistics",
         "sys",
         "typing",
     }

@@ -119,6 +119,7 @@ def test_the_examples_of_docstrings_run(spark: SparkSession, tmp_path: Path) -> 
         joinless.count,
         joinless.page,
         joinless.sample,
+        joinless.estimate,
         joinless.lookup,
         joinless.weight_of,
         joinless.explain,

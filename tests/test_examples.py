@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from conftest import ROOT
 from support import process
@@ -37,3 +39,56 @@ def test_the_regression_agrees_with_a_join_of_the_rows_and_draws_its_picture(tmp
     assert run.returncode == 0, run.stdout + run.stderr[-3000:]
     assert [line.split()[-1] for line in run.stdout.splitlines() if line[:5].strip().isdigit()] == ["yes"] * 4
     assert "per degree" in picture.read_text()
+
+
+def test_the_dashboard_agrees_with_exact_values_and_draws_its_picture(tmp_path: Path) -> None:
+    picture = tmp_path / "dashboard.svg"
+    small = ("--edges", "4000", "--files", "3", "--sample", "4000", "--picture", str(picture))
+    run = process.run_python(RUN, str(ROOT / "examples" / "dashboard.py"), *small)
+    assert run.returncode == 0, run.stdout + run.stderr[-3000:]
+    assert sum("bounds hold" in line and "edges" in line for line in run.stdout.splitlines()) == 3
+    assert run.stdout.splitlines()[-1].startswith("OK after ")
+    assert "slow at both ends" in picture.read_text()
+
+
+def test_the_exact_values_of_the_dashboard_are_those_of_its_messages(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    import dashboard
+
+    rng = random.Random(1)
+    rows = [
+        (rng.randrange(12), rng.randrange(12), rng.choice("AB"), rng.randrange(1, 61), rng.randrange(2))
+        for _ in range(80)
+    ]
+    edges = spark.createDataFrame(rows, dashboard.SCHEMA)
+    edges.createOrReplaceTempView("follows")
+    found = dashboard.exactly(edges)
+    messages = [row.asDict() for row in spark.sql(dashboard.MESSAGES).collect()]
+    spark.catalog.dropTempView("follows")
+    spark.catalog.dropTempView("edges")
+    assert len(messages) > 1000
+    for country in ("A", "B", "all"):
+        of_it = [row for row in messages if country in ("all", row["country"])]
+        assert found[country, dashboard.COUNT] == len(of_it)
+        assert found[country, dashboard.MINUTES] == sum(row["minutes"] for row in of_it) / len(of_it)
+        assert found[country, dashboard.SLOWLY] == sum(row["slow"] for row in of_it)
+    assert len(found) == 9
+
+
+def test_the_dashboard_fails_where_bounds_or_errors_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    import dashboard
+
+    def check(error: float = 1, shift: float = 0) -> list[str]:
+        """What is wrong with estimates that are off by about 1 and are shifted, with bounds by this error."""
+        rng = random.Random(1)
+        values = [rng.gauss(100 + shift, 1) for _ in range(144)]
+        bounds = [(x, error, x - 1.96 * error, x + 1.96 * error) for x in values]
+        return dashboard.check([dashboard.Shown(0, "Peru", dashboard.MINUTES, *each, 100) for each in bounds])
+
+    assert check() == []
+    assert check(error=0.6) == ["too few bounds hold", "errors are too small or too large"]
+    assert check(error=2) == ["errors are too small or too large"]
+    assert check(shift=0.5) == check(shift=-0.5) == ["values are too high or too low"]

@@ -11,10 +11,12 @@ from joinless.demand import count, page, sample
 from joinless.errors import (
     ApplyChangesError,
     ConnectUnsupportedError,
+    EstimateError,
     ExtensionNotInstalledError,
     JoinlessError,
     SparkVersionError,
 )
+from joinless.estimate import estimate
 from joinless.lookup import lookup, weight_of
 from joinless.plan import Explanation, Reason, explain, why_not
 from joinless.running import Progress, Totals, error, progress
@@ -26,6 +28,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ApplyChangesError",
     "ConnectUnsupportedError",
+    "EstimateError",
     "Explanation",
     "ExtensionNotInstalledError",
     "JoinlessError",
@@ -40,6 +43,7 @@ __all__ = [
     "enumerate_deltas",
     "enumerate_full",
     "error",
+    "estimate",
     "expire",
     "explain",
     "latest",

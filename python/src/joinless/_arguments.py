@@ -27,8 +27,8 @@ def some_columns(function: str, name: str, value: Any) -> list[str]:
     return columns
 
 
-def as_columns(function: str, name: str, value: Any) -> list[str] | None:
-    """Column names, given as one or as several; None if there is no such
+def as_columns(function: str, name: str, value: Any, what: str = "column name") -> list[str] | None:
+    """Column names, or other texts, given as one or as several; None if there is no such
     argument. Raises if it is neither.
     """
     if value is None:
@@ -36,9 +36,9 @@ def as_columns(function: str, name: str, value: Any) -> list[str] | None:
     listed = isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray))
     given = [value] if isinstance(value, str) else list(value) if listed else None
     if given is None or not all(isinstance(column, str) for column in given):
-        raise TypeError(f"{function} takes a column name or a list of them as {name}, and got {value!r}")
+        raise TypeError(f"{function} takes a {what} or a list of them as {name}, and got {value!r}")
     if not given or not all(column.strip() for column in given):
-        raise ValueError(f"{function} takes at least one column name as {name}, none blank, and got {value!r}")
+        raise ValueError(f"{function} takes at least one {what} as {name}, none blank, and got {value!r}")
     return given
 
 
@@ -82,14 +82,22 @@ def batch(function: str, df: Any, batch_id: Any) -> None:
     number(f"the function of {function}", "batch_id", batch_id, optional=False)
 
 
-def number(function: str, name: str, value: Any, optional: bool = True) -> None:
-    """Raises if an argument is not a whole number >= 0."""
+def number(function: str, name: str, value: Any, optional: bool = True, bits: int = 63) -> None:
+    """Raises if an argument is not a whole number >= 0 of so many bits."""
     if optional and value is None:
         return
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f"{function} takes a whole number as {name}, and got {value!r}")
-    if not 0 <= value < 2**63:
+    if not 0 <= value < 2**bits:
         raise ValueError(f"{function} takes a number from 0 on as {name}, and got {value!r}")
+
+
+def between_0_and_1(function: str, name: str, value: Any) -> None:
+    """Raises if an argument is not a number between 0 and 1, both excluded."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        raise TypeError(f"{function} takes a number as {name}, and got {value!r}")
+    if not 0 < value < 1:
+        raise ValueError(f"{function} takes a number between 0 and 1 as {name}, and got {value!r}")
 
 
 def seed(function: str, name: str, value: Any) -> int:

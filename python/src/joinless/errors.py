@@ -55,6 +55,30 @@ PACKAGE = {
         "<what> needs a classic session, this one is Spark Connect. Streaming joins themselves work there: give "
         f"the server the jar and spark.sql.extensions={EXTENSION_CLASS}.",
     ),
+    "JOINLESS_ESTIMATE.CHANGES": (
+        "22023",
+        "The DataFrame has a column <column>: it is the changes of a sample, not the sample. Give the sample itself: "
+        "the table that joinless.materialize keeps of it, or kept.incrementalEnumerate('full', query=query).",
+    ),
+    "JOINLESS_ESTIMATE.EMPTY": (
+        "22023",
+        "The sample is empty, and the result has <results> rows: nothing is known of them. Filter by where= instead of "
+        "filtering the sample, and read the sample and the number of results as of the same batch.",
+    ),
+    "JOINLESS_ESTIMATE.MORE_THAN_RESULTS": (
+        "22023",
+        "The sample has <rows> rows, and the result <results>: it was drawn with replacement, or the numbers are of "
+        "different batches. Draw it without replacement, and read both as of the same batch.",
+    ),
+    "JOINLESS_ESTIMATE.STREAM": (
+        "22023",
+        "The sample is a stream. Give a batch DataFrame: the table that joinless.materialize keeps of it, or "
+        "kept.incrementalEnumerate('full', query=query).",
+    ),
+    "JOINLESS_ESTIMATE.TYPE": (
+        "42K09",
+        "The expression <expression> of <argument> has the type <type>. Give <wanted>.",
+    ),
     "JOINLESS_EXTENSION_NOT_INSTALLED.NOT_SWITCHED_ON": (
         "55000",
         f"The Joinless jar is there, but its extension is not switched on. {_CREATE_IT}",
@@ -102,6 +126,13 @@ class ConnectUnsupportedError(JoinlessError):
 
     def __init__(self, what: str) -> None:
         super().__init__(*_filled(PACKAGE, "JOINLESS_CONNECT_UNSUPPORTED", {"what": what}))
+
+
+class EstimateError(JoinlessError):
+    """``JOINLESS_ESTIMATE.*``: why nothing can be estimated from a DataFrame."""
+
+    def __init__(self, what: str, **parameters: str) -> None:
+        super().__init__(*_filled(PACKAGE, f"JOINLESS_ESTIMATE.{what}", parameters))
 
 
 class SparkVersionError(JoinlessError):
