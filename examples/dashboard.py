@@ -62,7 +62,7 @@ EXACT = """
     GROUP BY b.country"""
 
 #: What is estimated.
-MINUTES, COUNT, SLOWLY = "avg(minutes)", "count_if(true)", "count_if(slow = 1)"
+MINUTES, COUNT, SLOWLY, SHARE = "avg(minutes)", "count_if(true)", "count_if(slow = 1)", "avg(slow = 1)"
 
 #: In how many standard deviations what is checked may differ from what is expected.
 TOLERANCE = 4.0
@@ -163,7 +163,7 @@ def estimated(sample: DataFrame, messages: int) -> dict[tuple[str, str], tuple[f
     """Values, errors and bounds by country and estimate; the country `all` is that of all messages."""
     sample = sample.cache()
     groups = joinless.estimate(sample, messages, avg="minutes", count_if=("true", "slow = 1"), by="country").collect()
-    whole = joinless.estimate(sample, messages, avg="minutes", count_if="slow = 1").collect()
+    whole = joinless.estimate(sample, messages, avg=("minutes", "slow = 1")).collect()
     sample.unpersist()
     rows = [("all", *row) for row in whole] + [tuple(row) for row in groups]
     return {
@@ -181,7 +181,12 @@ def exactly(edges: DataFrame) -> dict[tuple[str, str], float]:
     return {
         (country, name): value
         for country, messages, minutes, slow in rows
-        for name, value in {MINUTES: minutes / max(messages, 1), COUNT: messages, SLOWLY: slow}.items()
+        for name, value in {
+            MINUTES: minutes / max(messages, 1),
+            COUNT: messages,
+            SLOWLY: slow,
+            SHARE: slow / max(messages, 1),
+        }.items()
     }
 
 

@@ -103,7 +103,7 @@ def draw_coefficients(file: Path, truth: Mapping[str, float], fits: Sequence[Seq
 
 def draw_dashboard(file: Path, shown: Sequence[Estimate], title: str) -> None:
     """Writes four panels: by country the messages and their minutes after the last batch; over all
-    batches the average and the slow ones of all countries. Points are estimates with their bounds,
+    batches the average and the share of slow ones of all countries. Points are estimates with their bounds,
     bars and lines exact values.
     """
     last = sorted((e for e in shown if e.number == shown[-1].number and e.country != "all"), key=lambda e: e.country)
@@ -112,7 +112,7 @@ def draw_dashboard(file: Path, shown: Sequence[Estimate], title: str) -> None:
         ("messages, millions", "bars", 1e6, [each for each in last if each.estimate == "count_if(true)"]),
         ("minutes of a message", "marks", 1.0, [each for each in last if each.estimate == "avg(minutes)"]),
         ("minutes, all countries", "line", 1.0, [each for each in whole if each.estimate == "avg(minutes)"]),
-        ("slow at both ends, millions", "line", 1e6, [each for each in whole if each.estimate == "count_if(slow = 1)"]),
+        ("slow at both ends, percent", "line", 0.01, [each for each in whole if each.estimate == "avg(slow = 1)"]),
     )
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "joinless"}):
         figure, axes = plt.subplots(1, 4, figsize=(13, 3.2))

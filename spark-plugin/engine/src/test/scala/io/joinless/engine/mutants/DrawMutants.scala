@@ -64,7 +64,7 @@ private[mutants] object DrawMutants {
     Mutant(
       "keyed: with replacement without it",
       keyed,
-      "else if (replacement) {" -> "else if (replacement && false) {"
+      "else if (replacement) {" -> "else if (repeated == null) {"
     ),
     Mutant("keyed: repeated positions are in no order", keyed, "      repeated.sort()\n" -> ""),
     Mutant("keyed: positions that were drawn come again", keyed, "    repeated.clear()\n" -> "")

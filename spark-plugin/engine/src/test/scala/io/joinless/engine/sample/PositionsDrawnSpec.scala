@@ -48,6 +48,10 @@ class PositionsDrawnSpec extends AnyFunSuite {
     assertLaw(new PositionsLaw(5, Least).chunks)
   }
 
+  test("drawn with replacement, positions come again; keys ascend from chunk to chunk") {
+    assertLaw(new PositionsLaw(5, Least).repeats)
+  }
+
   test("all laws, for other seeds") {
     for (seed <- 1L to 12L) assertLaw(new PositionsLaw(seed, 1e-6).failure)
   }

@@ -21,7 +21,8 @@ final class PositionsLaw(seed: Long, unlikely: Double) {
       () => poisson(some(0.05, 0.7, 3.0)),
       () => subsets(trials = 5600),
       () => sequences(trials = 6400),
-      () => chunks
+      () => chunks,
+      () => repeats
     ).flatMap(_.apply()).nextOption()
   }
 
@@ -127,6 +128,25 @@ final class PositionsLaw(seed: Long, unlikely: Double) {
         .orElse(unless(rightKeys && keyed.drawnUpTo == last, "keys do not ascend"))
     }.nextOption().orElse(unless(seen.size == 1000, s"${seen.size} positions are drawn, not all"))
       .orElse(uneven(16, allKeys.result().map(key => math.min(15, (16 * key).toInt)), "keys"))
+  }
+
+  /** Drawn with replacement, chunks are as large as wanted and in the order of positions; keys
+    * ascend from chunk to chunk, at the rate of all positions, which are equally likely.
+    */
+  def repeats: Option[String] = {
+    val keyed = new KeyedPositions(16, replacement = true, seed)
+    val positions = Vector.newBuilder[Int]
+    Seq(10, 900, 480, 9, 1).iterator.flatMap { size =>
+      val from = keyed.drawnUpTo
+      keyed.wanted = size.toLong
+      val drawn = chunk(keyed)
+      val keys = drawn.indices.map(keyed.key)
+      positions ++= drawn.map(_.toInt)
+      unless(drawn.size == size, s"${drawn.size} positions are drawn, not $size")
+        .orElse(unless(drawn == drawn.sorted && drawn.forall(_ < 16), "positions are in no order"))
+        .orElse(unless(keys.forall(_ > from) && keys.max == keyed.drawnUpTo, "keys do not ascend"))
+    }.nextOption().orElse(uneven(16, positions.result(), "positions"))
+      .orElse(off(keyed.drawnUpTo * 16, 1400, math.sqrt(1400), "the last key is, times the rate,"))
   }
 
   /** The positions of two cells, 3 and 7 of them, of which some are rejected, merged by keys. */
