@@ -16,13 +16,15 @@ from support import process
 RUN = """
 import os, runpy, sys
 import delta, joinless
-from conftest import QUICK
+from conftest import JAVA_OPTIONS, QUICK
 from support import delta_jars
 sys.argv = sys.argv[1:]
 sys.path.insert(0, os.path.dirname(sys.argv[0]))
 delta.configure_spark_with_delta_pip = delta_jars.configure
-configure = joinless.configure
-joinless.configure = lambda builder: configure(builder.config(map=QUICK))
+def quick(builder):
+    options = f"{builder._options.get('spark.driver.extraJavaOptions', '')} {JAVA_OPTIONS}"
+    return configure(builder.config(map={**QUICK, "spark.driver.extraJavaOptions": options}))
+configure, joinless.configure = joinless.configure, quick
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
