@@ -83,7 +83,7 @@ def killed_while_it_runs(*arguments: str, log: Path, until: int, pause: float) -
     running.wait()
 
 
-@pytest.mark.parametrize(("cells", "partitions"), [("0", "5"), ("3", "3")])
+@pytest.mark.parametrize(("cells", "partitions"), [("0", "5"), pytest.param("3", "3", marks=pytest.mark.long)])
 def test_a_sample_whose_driver_is_killed_goes_on_as_if_it_were_not(shop: Shop, cells: str, partitions: str) -> None:
     rng = random.Random(53)
     shop.fill(customers=5, items=4, orders=40)

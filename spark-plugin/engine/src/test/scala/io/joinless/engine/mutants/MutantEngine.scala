@@ -24,21 +24,16 @@ object MutantEngine {
 
   /** The failure of the engine with this mutant among the first `cases` random cases; None if
     * nothing fails.
+    *
+    * @param tests of [[Probe]]
     */
-  def probe(mutant: Mutant, cases: Long): Option[String] = {
+  def probe(mutant: Mutant, cases: Long, tests: Seq[String]): Option[String] = {
     val classes = Files.createTempDirectory("mutant")
     try {
       compile(mutant, classes)
       val loader =
         new ChildFirst(classes.toUri.toURL +: classPath.split(File.pathSeparator).map(new File(_).toURI.toURL))
       try {
-        val tests =
-          if (SampleMutants.ofGroups.contains(mutant)) Seq("runGroups")
-          else if (DrawMutants.ofPositions.contains(mutant)) Seq("runPositions")
-          else if (DrawMutants.ofCells.contains(mutant)) Seq("runCells")
-          else if (SampleMutants.all.contains(mutant)) Seq("runSamples")
-          else if (ofSums.exists(mutant.file.startsWith)) Seq("runSums")
-          else Seq("run", "runSums")
         val probe = loader.loadClass("io.joinless.engine.mutants.Probe")
         def found(test: String, from: Long, until: Long) = Option(
           probe.getMethod(test, classOf[Long], classOf[Long]).invoke(null, Long.box(from), Long.box(until))
@@ -51,6 +46,15 @@ object MutantEngine {
       } finally loader.close()
     } finally delete(classes)
   }
+
+  /** The tests that should kill a mutant. */
+  def testsOf(mutant: Mutant): Seq[String] =
+    if (SampleMutants.ofGroups.contains(mutant)) Seq("runGroups")
+    else if (DrawMutants.ofPositions.contains(mutant)) Seq("runPositions")
+    else if (DrawMutants.ofCells.contains(mutant)) Seq("runCells")
+    else if (SampleMutants.all.contains(mutant)) Seq("runSamples")
+    else if (ofSums.exists(mutant.file.startsWith)) Seq("runSums")
+    else Seq("run", "runSums")
 
   /** The source of the file with the mutation applied. */
   def source(mutant: Mutant): String = mutant.mutate(Files.readString(sources.resolve(mutant.file)))

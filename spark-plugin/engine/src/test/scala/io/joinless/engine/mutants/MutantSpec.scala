@@ -17,9 +17,13 @@ class MutantSpec extends AnyFunSuite with BeforeAndAfterAll {
   private val chosen = Mutant.all.indices.by(step).map(Mutant.all)
   private var killed = 0
 
-  test("control: the engine as it is survives") {
-    assert(MutantEngine.probe(Mutant("none", "update/Propagation.scala"), 500) === None)
-  }
+  for (
+    (tests, cases) <-
+      Seq("runSamples", "runGroups", "runCells", "runPositions").map(Seq(_) -> 40L) :+ Seq("run", "runSums") -> 500L
+  )
+    test(s"control: the engine as it is survives ${tests.mkString(" and ")}") {
+      assert(MutantEngine.probe(Mutant("none", "update/Propagation.scala"), cases, tests) === None)
+    }
 
   test("what mutants replace is in the engine, once each") {
     val stale = Mutant.all.flatMap(mutant => Try(MutantEngine.source(mutant)).failed.toOption)
@@ -28,7 +32,7 @@ class MutantSpec extends AnyFunSuite with BeforeAndAfterAll {
   }
 
   for (mutant <- chosen) test(s"killed: ${mutant.name}") {
-    MutantEngine.probe(mutant, cases) match {
+    MutantEngine.probe(mutant, cases, MutantEngine.testsOf(mutant)) match {
       case Some(how) =>
         killed += 1
         info(how)

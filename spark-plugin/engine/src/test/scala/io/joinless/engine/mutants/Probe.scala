@@ -15,6 +15,9 @@ object Probe {
     */
   private val Patience = 5000000000L
 
+  /** The same where a case is repeated hundreds of times. */
+  private val PatienceWithLaws = 6 * Patience
+
   /** The first failure among the cases of seeds `from` until `until`, null if there is none. */
   def run(from: Long, until: Long): String =
     first(from, until)(seed => Shrinking.failure(Generators.draw(seed)).map(_.getMessage))
@@ -25,35 +28,35 @@ object Probe {
 
   /** The same for kept samples: what is true of each, and their law. */
   def runSamples(from: Long, until: Long): String =
-    first(from, until)(seed => SampleRun.draw(seed).run().orElse(SampleLaw.draw(seed, 1000, VeryUnlikely).run()))
+    first(from, until, PatienceWithLaws)(seed => SampleRun.draw(seed).run().orElse(SampleLaw.draw(seed, 1000, VeryUnlikely).run()))
 
   /** The same for samples per group. */
-  def runGroups(from: Long, until: Long): String = first(from, until)(seed =>
+  def runGroups(from: Long, until: Long): String = first(from, until, PatienceWithLaws)(seed =>
     SampleRun.drawGrouped(seed).run().orElse(SampleLaw.drawGrouped(seed, 1000, VeryUnlikely).run())
   )
 
   /** The same for samples over cells, windows and restarts. */
-  def runCells(from: Long, until: Long): String = first(from, until) { seed =>
+  def runCells(from: Long, until: Long): String = first(from, until, PatienceWithLaws) { seed =>
     val drawn = CellsLaw.draw(seed)
-    drawn.run(seed).orElse(drawn.law(1000, VeryUnlikely).run())
+    CellsLaw.sameSeeds.orElse(drawn.run(seed)).orElse(drawn.law(250, VeryUnlikely).run())
   }
 
   /** The same for positions that are drawn on demand. */
   def runPositions(from: Long, until: Long): String =
-    first(from, until)(seed => new PositionsLaw(seed, VeryUnlikely).failure)
+    first(from, until, PatienceWithLaws)(seed => new PositionsLaw(seed, VeryUnlikely).failure)
 
   /** Below this chance a sample has another law; so many cases are looked at that less unlikely
     * ones are seen.
     */
   private val VeryUnlikely = 1e-9
 
-  private def first(from: Long, until: Long)(failureOf: Long => Option[String]): String = {
-    val search = new Search(from, until, failureOf)
+  private def first(from: Long, until: Long, patience: Long = Patience)(failureOf: Long => Option[String]): String = {
+    val search = new Search(from, until, patience, failureOf)
     search.start()
     if (search.ends()) search.failure else s"seed ${search.seed} does not end"
   }
 
-  final private class Search(from: Long, until: Long, failureOf: Long => Option[String]) extends Thread {
+  final private class Search(from: Long, until: Long, patience: Long, failureOf: Long => Option[String]) extends Thread {
     setDaemon(true)
     @volatile var seed: Long = from
     @volatile var failure: String = null
@@ -74,7 +77,7 @@ object Probe {
         join(20)
         val used = threads.getThreadCpuTime(getId)
         if (seed != at) { at = seed; since = used }
-        else patient = used - since < Patience
+        else patient = used - since < patience
       }
       if (!patient) end()
       patient

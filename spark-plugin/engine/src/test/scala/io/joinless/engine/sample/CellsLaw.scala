@@ -62,6 +62,12 @@ object CellsLaw {
   private val MostResults = 60
   private val MostBatches = 12
 
+  /** The seeds of the batches of cells differ; what is wrong, if any do not. */
+  def sameSeeds: Option[String] = {
+    val seeds = for (cell <- 0 until 16; batch <- 0L until 16L) yield SampleSeed(1L, cell, batch) -> ((cell, batch))
+    seeds.groupMap(_._1)(_._2).collectFirst { case (_, several) if several.size > 1 => s"$several have one seed" }
+  }
+
   /** The case of a seed: its first batches, as long as they have few results. */
   def draw(seed: Long): CellsLaw = {
     val random = new Random(seed)

@@ -24,6 +24,8 @@ class SampleLawSpec extends AnyFunSuite {
     assert(sampled > 20000)
   }
 
+  test("each batch of each cell has random numbers of its own")(assert(CellsLaw.sameSeeds === None))
+
   test("the law, over appended, deleted and expiring rows, conditions, cells, restarts and sizes") {
     val seen = mutable.Map.empty[String, Int].withDefaultValue(0)
     for (seed <- judged.take(queries.getOrElse(32))) {

@@ -12,10 +12,10 @@ import io.joinless.spark.{BatchSql, SharedSpark}
 import org.apache.spark.sql.{Encoder, Encoders, Row}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Samples that are kept of queries over rows that expire, or whose joins have bounds in time: after
-  * every batch a sample is a part of what batch SQL has as the query's result over the rows that are
-  * not late and have not expired, and has as many rows as it should. The same batches give the same
-  * sample. The law is tested on the engine (`engine.sample.SampleLawSpec`).
+/** Samples that are kept of queries over rows that expire, or whose joins have bounds in time:
+  * after every batch a sample is a part of what batch SQL has as the query's result over the rows
+  * that are not late and have not expired, and has as many rows as it should. The same batches give
+  * the same sample. The law is tested on the engine (`engine.sample.SampleLawSpec`).
   */
 class ExpiringSamplesSpec extends AnyFunSuite with SharedSpark {
   import ExpiringSamplesSpec._
