@@ -109,7 +109,7 @@ def test_groups_in_sql_are_named_after_the_seed(shop: Shop) -> None:
     assert "sample: 3 results of each group by c.city are kept in each cell" in str(
         joinless.explain(joinless.enumerate_deltas(kept))
     )
-    with pytest.raises(AnalysisException, match="JOINLESS_SAMPLE.ARGUMENTS"):
+    with pytest.raises(AnalysisException, match=r"JOINLESS_SAMPLE\.ARGUMENTS"):
         shop.session.sql(f"SELECT * FROM sample(TABLE({BOUGHT}), 3, 7, 1.5)")
 
 
