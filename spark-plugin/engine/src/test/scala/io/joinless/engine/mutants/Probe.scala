@@ -28,7 +28,9 @@ object Probe {
 
   /** The same for kept samples: what is true of each, and their law. */
   def runSamples(from: Long, until: Long): String =
-    first(from, until, PatienceWithLaws)(seed => SampleRun.draw(seed).run().orElse(SampleLaw.draw(seed, 1000, VeryUnlikely).run()))
+    first(from, until, PatienceWithLaws)(seed =>
+      SampleRun.draw(seed).run().orElse(SampleLaw.draw(seed, 1000, VeryUnlikely).run())
+    )
 
   /** The same for samples per group. */
   def runGroups(from: Long, until: Long): String = first(from, until, PatienceWithLaws)(seed =>
@@ -56,7 +58,8 @@ object Probe {
     if (search.ends()) search.failure else s"seed ${search.seed} does not end"
   }
 
-  final private class Search(from: Long, until: Long, patience: Long, failureOf: Long => Option[String]) extends Thread {
+  final private class Search(from: Long, until: Long, patience: Long, failureOf: Long => Option[String])
+      extends Thread {
     setDaemon(true)
     @volatile var seed: Long = from
     @volatile var failure: String = null
