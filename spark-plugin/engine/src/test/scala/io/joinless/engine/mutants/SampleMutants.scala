@@ -21,7 +21,7 @@ private[mutants] object SampleMutants {
   def all: Seq[Mutant] = ofAll ++ ofGroups
 
   private val ofAll: Seq[Mutant] = Seq(
-    Mutant("positions: in the order of memory", ordered, "order.hash(page, at)" -> "tuples(i).toLong << 40"),
+    Mutant("positions: in the order of memory", ordered, "order.hash(page, at)" -> "tuple.toLong << 40"),
     Mutant(
       "positions: inlined words are read one too early",
       order,

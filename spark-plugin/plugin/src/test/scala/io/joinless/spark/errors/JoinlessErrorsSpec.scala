@@ -57,6 +57,7 @@ class JoinlessErrorsSpec extends AnyFunSuite {
     JoinlessErrors.countBeyond64Bits(1, BigInt(2).pow(62), 4),
     JoinlessErrors.countBeyond127Bits(1),
     JoinlessErrors.lookup("AMBIGUOUS_COLUMN", "column" -> "x"),
+    JoinlessErrors.lookup("KEY_TYPE", "column" -> "x", "type" -> "DATE", "columnType" -> "INT"),
     JoinlessErrors.lookup("NO_COLUMN"),
     JoinlessErrors.lookup("NO_RESULT"),
     JoinlessErrors.lookup("ROW", "columns" -> "x"),
