@@ -90,7 +90,7 @@ READINGS = [
     *[
         Bad(f"{call.split('(')[0]} in SQL: {name}", condition, state, message, lambda w, call=call: w.table(call))  # type: ignore[misc]
         for name, call, condition, state, message in (
-            ("no size", "sample(TABLE(e))", "JOINLESS_SAMPLE.ARGUMENTS", "22023", "a size and a seed"),
+            ("no size", "sample(TABLE(e))", "JOINLESS_SAMPLE.ARGUMENTS", "22023", "a size, a seed, and names"),
             ("a size of 0", "sample(TABLE(e), 0)", "JOINLESS_SAMPLE.SIZE", "22023", "from 1 to"),
             ("a negative size", "sample(TABLE(e), -5, 7)", "JOINLESS_SAMPLE.SIZE", "22023", "-5"),
             ("too many", "sample(TABLE(e), 10000001)", "JOINLESS_SAMPLE.SIZE", "22023", "10000001"),
