@@ -8,6 +8,7 @@ An obstacle (Connect, no jar, no extension) is raised as a named error, never as
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +36,9 @@ def explain_json(df: DataFrame) -> str:
     return str(_api(df, "joinless.explain").explainJson(df._jdf))
 
 
-def lookup_text(df: DataFrame, columns: list[str]) -> str:
-    """What a look-up by values of these columns will cost."""
-    return str(_api(df, "joinless.explain").lookupText(df._jdf, columns))
+def lookup_texts(df: DataFrame, lookups: Sequence[list[str]]) -> list[str]:
+    """What look-ups will cost, each by values of some columns."""
+    return list(_api(df, "joinless.explain").lookupTexts(df._jdf, list(lookups)))
 
 
 def why_not_json(df: DataFrame) -> str:

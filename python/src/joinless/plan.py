@@ -23,7 +23,8 @@ class Explanation:
         self._df = df
         self.text = _jvm.explain_text(df)
         if lookups:
-            costs = [f"  {', '.join(columns)}: {_jvm.lookup_text(df, columns)}" for columns in lookups]
+            texts = _jvm.lookup_texts(df, lookups)
+            costs = [f"  {', '.join(columns)}: {text}" for columns, text in zip(lookups, texts, strict=True)]
             self.text = "\n".join([self.text, "", "Look-ups while the query runs:", *costs])
 
     def mermaid(self) -> str:

@@ -38,12 +38,13 @@ final private[positions] class OrderedList(space: Space) {
   /** Loads the tuples of a list. */
   def load(node: ViewNode, order: TupleOrder, part: Int, lists: RecordLists, key: Int): Unit = {
     var older = lists.count(key)
+    val isOne = older == 1 // then nothing is ordered, and its row need not be read
     begin(node, order, part, older)
     var slot = lists.first(key)
     while (slot != 0) {
       val (page, at) = (lists.page(slot), lists.at(slot))
       val tuple = RecordLists.tuple(page(at))
-      if (contains(tuple)) add(tuple, order.hash(page, at))
+      if (contains(tuple)) add(tuple, if (isOne) 0L else order.hash(page, at))
       older -= 1
       slot = lists.next(slot, older)
     }

@@ -1,38 +1,32 @@
 package io.joinless.engine.sample
 
+import org.scalatest.Assertion
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Kept samples of random queries under random changes ([[SampleRun]]). */
 class SampleSpec extends AnyFunSuite {
 
   test("a sample is a set of results of the right size, and the same whatever history its tree has") {
-    var sampled, replaced = 0L
-    for (seed <- 0L until 500L) {
-      val run = SampleRun.draw(seed)
-      run.run().foreach(what => fail(s"seed $seed, $what"))
-      sampled += run.sampled
-      replaced += run.replaced
-    }
-    info(s"$sampled copies were kept over all batches, $replaced entered or left")
-    assert(replaced > 20000)
+    play(SampleRun.draw)
   }
 
   test("the law: every copy and pair of copies is as likely as the others, after every batch") {
-    var (checks, queries, seed) = (0, 0, 0L)
-    while (queries < 60) {
-      val law = SampleLaw.draw(seed, 1000)
-      law.run().foreach(what => fail(s"seed $seed, $what"))
-      checks += law.checks
-      if (law.checks > 10) queries += 1
-      seed += 1
-    }
-    info(s"$checks statistics of $seed queries, $queries of them with more results than are kept")
+    judge(SampleLaw.draw(_, 1000))
   }
 
   test("the sample of each group is a set of its results, and the same whatever history its tree has") {
+    play(SampleRun.drawGrouped)
+  }
+
+  test("the law per group: copies are as likely as others of their group, groups are independent") {
+    judge(SampleLaw.drawGrouped(_, 1000))
+  }
+
+  /** What is true of every sample. */
+  private def play(draw: Long => SampleRun): Assertion = {
     var sampled, replaced = 0L
     for (seed <- 0L until 500L) {
-      val run = SampleRun.drawGrouped(seed)
+      val run = draw(seed)
       run.run().foreach(what => fail(s"seed $seed, $what"))
       sampled += run.sampled
       replaced += run.replaced
@@ -41,10 +35,11 @@ class SampleSpec extends AnyFunSuite {
     assert(replaced > 20000)
   }
 
-  test("the law per group: copies are as likely as others of their group, groups are independent") {
+  /** The law, until 60 queries have had more results than are kept. */
+  private def judge(draw: Long => SampleLaw): Unit = {
     var (checks, queries, seed) = (0, 0, 0L)
     while (queries < 60) {
-      val law = SampleLaw.drawGrouped(seed, 1000)
+      val law = draw(seed)
       law.run().foreach(what => fail(s"seed $seed, $what"))
       checks += law.checks
       if (law.checks > 10) queries += 1

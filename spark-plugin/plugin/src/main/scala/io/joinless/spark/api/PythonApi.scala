@@ -50,13 +50,15 @@ object PythonApi {
     else (trees ++ plan.groups ++ plan.whole ++ Option.when(kept.nonEmpty)(kept.mkString("\n"))).mkString("\n\n")
   }
 
-  /** What a look-up of the query's result by values of these columns will cost, as text. */
-  def lookupText(df: Dataset[_], columns: java.util.List[String]): String = Inspection.within(df.sparkSession) {
-    val plan = look(df)
-    plan.optimized.fold("by nothing, since the query is not rewritten")(
-      new LookupCost(_, plan.blocks)(columns.asScala.toSeq)
-    )
-  }
+  /** What look-ups of the query's result will cost, each by values of some columns, as texts. */
+  def lookupTexts(df: Dataset[_], lookups: java.util.List[java.util.List[String]]): java.util.List[String] =
+    Inspection.within(df.sparkSession) {
+      val plan = look(df)
+      val costs = plan.optimized.map(new LookupCost(_, plan.blocks))
+      lookups.asScala.map { columns =>
+        costs.fold("by nothing, since the query is not rewritten")(_(columns.asScala.toSeq))
+      }.asJava
+    }
 
   /** The join trees of the query's blocks, as a Mermaid drawing. */
   def explainMermaid(df: Dataset[_]): String =

@@ -231,7 +231,9 @@ final class DeltaCompiler(
       */
     def isBlock = !isRowWise(mark.child, streams) && extracted(mark.child, streams).exists { block =>
       block.late.isEmpty && block.leaves.forall(leaf => Streams.isLinear(leaf.plan)) &&
-      SampledRows.groupedBy(block, mark.by).exists(by => isOfOneRelation(acyclic(block.copy(groupedBy = by), streams)))
+      SampledRows.groupedBy(block, mark.by).exists { by =>
+        by.isEmpty || isOfOneRelation(acyclic(block.copy(groupedBy = by), streams))
+      }
     }
 
     def isOfOneRelation(layout: BlockLayout) =

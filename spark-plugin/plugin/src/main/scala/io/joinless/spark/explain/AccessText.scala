@@ -3,9 +3,7 @@ package io.joinless.spark.explain
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.enumerate.Access
-import io.joinless.engine.tuples.KeyField
 import io.joinless.spark.spec.{BlockSpec, ColumnRef, RowCodec}
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /** What a look-up by values of some columns costs in the trees of a running query, and why: as
   * [[io.joinless.engine.enumerate.Lookup]] does it ([[Access]]).
@@ -19,7 +17,7 @@ object AccessText {
     val block = RowCodec.blockDef(spec)
     val fields = columns.map { c =>
       val column = spec.inputs(spec.relations(c.relation).input).columns(c.ordinal)
-      c.relation -> KeyField(c.ordinal, !UnsafeRow.isFixedLength(column.dataType))
+      c.relation -> RowCodec.keyField(c.ordinal, column.dataType)
     }
     val access = Access(block, fields.toIndexedSeq)
     def key(attributes: BitSet) = attributes.toSeq.map(spec.attributes(_).name).mkString("(", ", ", ")")

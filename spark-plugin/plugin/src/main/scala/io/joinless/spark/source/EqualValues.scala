@@ -3,7 +3,7 @@ package io.joinless.spark.source
 import io.joinless.engine.enumerate.BoundField
 import io.joinless.engine.tuples.KeyField
 import io.joinless.spark.placement.CellsOfValues
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.spec.{BlockSpec, RowCodec}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
@@ -41,7 +41,7 @@ private[source] object EqualValues {
   def of(filter: RelationFilter): Option[EqualValues] =
     found(filter.condition).filter(found => isComparedByBytes(found._1.dataType)).map { case (column, values) =>
       val row = UnsafeProjection.create(Array(column.dataType))
-      val field = KeyField(column.ordinal, !UnsafeRow.isFixedLength(column.dataType))
+      val field = RowCodec.keyField(column.ordinal, column.dataType)
       EqualValues(filter.relation, field, values.distinct.map(value => row(InternalRow(value)).copy()))
     }
 

@@ -1,12 +1,10 @@
 package io.joinless.spark.source
 
-import io.joinless.spark.errors.{JoinlessErrors, Suggestion}
 import io.joinless.spark.explain.AccessText
 import io.joinless.spark.plans.nodes.{DeltaRows, JoinFreeJoin}
 import io.joinless.spark.spec.{BlockSpec, ColumnRef}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
-import org.apache.spark.sql.internal.SQLConf
 
 /** What look-ups of a query's result by some of its columns will cost, before the query runs
   * ([[AccessText]]).
@@ -21,7 +19,7 @@ final class LookupCost(plan: LogicalPlan, blocks: Seq[BlockSpec]) {
 
   /** The cost, in words, of a value for each of the columns. */
   def apply(names: Seq[String]): String = {
-    val (found, others) = names.map(name => name -> origin(plan, column(name))).partition(_._2.isDefined)
+    val (found, others) = names.map(name => name -> origin(plan, Lookups.column(plan, name))).partition(_._2.isDefined)
     val columns = found.flatMap(_._2)
     columns.map(_._1).distinct match {
       case Seq(spec) =>
@@ -32,16 +30,6 @@ final class LookupCost(plan: LogicalPlan, blocks: Seq[BlockSpec]) {
           else "are no columns"} of one join"
     }
   }
-
-  private def column(name: String): Attribute =
-    plan.output.find(column => SQLConf.get.resolver(column.name, name)).getOrElse(
-      throw JoinlessErrors.lookup(
-        "UNKNOWN_COLUMN",
-        "column" -> name,
-        "columns" -> plan.output.map(_.name).mkString(", "),
-        "suggestion" -> Suggestion.sentence(name, plan.output.map(_.name))
-      )
-    )
 
   /** The stored column that an output column of a plan shows, of a type that is looked up. */
   private def origin(plan: LogicalPlan, column: Attribute): Option[(BlockSpec, ColumnRef)] = plan match {

@@ -115,19 +115,21 @@ object Lookups {
     }
     if (!areCommitted) throw JoinlessErrors.lookup("NO_RESULT")
     if (names.isEmpty) throw JoinlessErrors.lookup("NO_COLUMN")
-    names.map { name =>
-      plan.output.filter(column => SQLConf.get.resolver(column.name, name)) match {
-        case Seq(column) => column
-        case Seq() => throw JoinlessErrors.lookup(
-            "UNKNOWN_COLUMN",
-            "column" -> name,
-            "columns" -> plan.output.map(_.name).mkString(", "),
-            "suggestion" -> Suggestion.sentence(name, plan.output.map(_.name))
-          )
-        case _ => throw JoinlessErrors.lookup("AMBIGUOUS_COLUMN", "column" -> name)
-      }
-    }
+    names.map(column(plan, _))
   }
+
+  /** The column of a name; an error where there is none, or where there are several. */
+  def column(plan: LogicalPlan, name: String): Attribute =
+    plan.output.filter(column => SQLConf.get.resolver(column.name, name)) match {
+      case Seq(column) => column
+      case Seq() => throw JoinlessErrors.lookup(
+          "UNKNOWN_COLUMN",
+          "column" -> name,
+          "columns" -> plan.output.map(_.name).mkString(", "),
+          "suggestion" -> Suggestion.sentence(name, plan.output.map(_.name))
+        )
+      case _ => throw JoinlessErrors.lookup("AMBIGUOUS_COLUMN", "column" -> name)
+    }
 
   /** The value as one of the column's type. */
   private def exactly(column: Attribute, constant: Literal): Literal = {

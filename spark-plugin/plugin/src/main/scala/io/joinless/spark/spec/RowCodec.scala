@@ -3,6 +3,7 @@ package io.joinless.spark.spec
 import io.joinless.engine.tuples.{KeyField, RowProjection}
 import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.types.DataType
 
 /** The memory layout of stored rows, derived from the spec alone.
   *
@@ -30,6 +31,9 @@ object RowCodec {
     if (projected.forall(c => UnsafeRow.isFixedLength(columns(c).dataType))) projected else IndexedSeq.empty
   }
 
+  /** A stored column as a field of which values are compared. */
+  def keyField(ordinal: Int, dataType: DataType): KeyField = KeyField(ordinal, !UnsafeRow.isFixedLength(dataType))
+
   def blockDef(spec: BlockCore): BlockDef = BlockDef(
     inputs = spec.inputs.map(i => InputDef(i.columns.size, fixedWords(i), i.retractable)),
     attributes = spec.attributes.map(a => AttributeDef(a.nullSafe)),
@@ -37,7 +41,7 @@ object RowCodec {
       val columns = spec.inputs(r.input).columns
       RelationDef(
         r.input,
-        r.keys.map(k => (k.attribute, KeyField(k.ordinal, !UnsafeRow.isFixedLength(columns(k.ordinal).dataType)))),
+        r.keys.map(k => (k.attribute, keyField(k.ordinal, columns(k.ordinal).dataType))),
         projected(spec, i)
       )
     },

@@ -76,17 +76,9 @@ class SamplesPerGroupSpec extends AnyFunSuite with SharedSpark with QueriesOverC
     )
     withConf("spark.joinless.placement.maxCells" -> "0") {
       for ((sample, is) <- changed) {
-        val tables = new Tables
-        tables.start(s"SELECT * FROM sample(TABLE($query), 2, 7, $by)", "weight", PlayedQuery.AsBatches(None))
-        try {
-          tables.insert(1, 1, 5L, 0.5)
-          tables.insertPair(1, 2)
-          tables.append(2, 3)
-          tables.advance()
-          val refused = intercept[Exception](tables.full(s"SELECT * FROM $sample"))
-          assert(refused.getMessage.contains("a sample of 2 results of each t.g with the seed 7"), refused.getMessage)
-          assert(refused.getMessage.contains(is), refused.getMessage)
-        } finally tables.stop()
+        val message = refusal(s"sample(TABLE($query), 2, 7, $by)", sample)
+        assert(message.contains("a sample of 2 results of each t.g with the seed 7"), message)
+        assert(message.contains(is), message)
       }
     }
   }
@@ -96,18 +88,23 @@ class SamplesPerGroupSpec extends AnyFunSuite with SharedSpark with QueriesOverC
     val both = Seq(s"sample(TABLE($query), 2, 7)", s"sample(TABLE($query), 2, 7, k)")
     withConf("spark.joinless.placement.maxCells" -> "0") {
       for (Seq(was, is) <- Seq(both, both.reverse)) {
-        val tables = new Tables
-        tables.start(s"SELECT * FROM $was", "weight", PlayedQuery.AsBatches(None))
-        try {
-          tables.insert(1, 1, 5L, 0.5)
-          tables.insertPair(1, 2)
-          tables.append(2, 3)
-          tables.advance()
-          val refused = intercept[Exception](tables.full(s"SELECT * FROM $is"))
-          assert(refused.getMessage.contains("a sample of 2 results of each"), refused.getMessage)
-        } finally tables.stop()
+        val message = refusal(was, is)
+        assert(message.contains("a sample of 2 results of each"), message)
       }
     }
+  }
+
+  /** Why the state of one sample is refused by another. */
+  private def refusal(was: String, is: String): String = {
+    val tables = new Tables
+    tables.start(s"SELECT * FROM $was", "weight", PlayedQuery.AsBatches(None))
+    try {
+      tables.insert(1, 1, 5L, 0.5)
+      tables.insertPair(1, 2)
+      tables.append(2, 3)
+      tables.advance()
+      intercept[Exception](tables.full(s"SELECT * FROM $is")).getMessage
+    } finally tables.stop()
   }
 
   for (cells <- Seq(1, 3))

@@ -1,6 +1,6 @@
 package io.joinless.spark.rules.rewrite
 
-import io.joinless.engine.query.{CyclicCore, JoinTree, TreeSearch}
+import io.joinless.engine.query.{CyclicCore, GyoReduction, JoinTree, TreeSearch}
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.rules.blocks.{Components, Names}
@@ -88,11 +88,11 @@ final class Eligibility(
   private def tree(layout: BlockLayout): Either[Reason, JoinTree] =
     recorded.filter(fits(layout)).map(_.tree).toRight(()).left.flatMap { _ =>
       val sizes = conf.expectedRows(layout.block.leaves.map(_.name))
-      TreeSearch.best(layout.hypergraph, sizes).left.map(cyclic(layout, _)).map { best =>
-        val by = layout.classes.groupedBy
-        if (by.isEmpty) best
-        else TreeSearch.keyedBy(layout.hypergraph, by, sizes).get // of one relation: see SampledRows
-      }
+      val (graph, by) = (layout.hypergraph, layout.classes.groupedBy)
+      val best =
+        if (by.isEmpty) TreeSearch.best(graph, sizes)
+        else GyoReduction.reduce(graph).map(_ => TreeSearch.keyedBy(graph, by, sizes).get) // see SampledRows
+      best.left.map(cyclic(layout, _))
     }
 
   /** Whether a recorded block joins its relations by the same attributes, so that its tree is one
