@@ -32,6 +32,11 @@ class Frame:
 FRAME: Any = Frame()
 
 
+#: Relations by name that are none, and names that are none.
+NO_TABLES: list[Any] = [5, "orders", [FRAME], {"orders"}, {5: FRAME}, {"orders": "orders"}, {"orders": None}]
+NO_NAMES: list[Any] = [{"": FRAME}, {"shop.orders": FRAME}, {"`orders`": FRAME}]
+
+
 class Batch:
     """Stands for the batch that foreachBatch passes."""
 
@@ -119,7 +124,7 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
     "apply_changes batch_id": (lambda v: joinless.apply_changes("t")(BATCH, v), ["1", 1.5, True], [-1, 2**63]),
     "materialize query": (lambda v: joinless.materialize(v, "t", "cp"), [None, 5, ["SELECT 1"]], BLANK),
     "materialize into": (lambda v: joinless.materialize(FRAME, v, "cp"), [None, *WRONG_TEXT], BLANK),
-    "materialize checkpoint": (lambda v: joinless.materialize(FRAME, "t", v), [None, *WRONG_TEXT], BLANK),
+    "materialize checkpoint": (lambda v: joinless.materialize(FRAME, "t", v), WRONG_TEXT, BLANK),
     "materialize key": (
         lambda v: joinless.materialize(FRAME, "t", "cp", v),
         [5, b"k", ["k", 5], {"k"}],
@@ -131,6 +136,10 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
         [*WRONG_TEXT, 1.5, True],
         BLANK,
     ),
+    "materialize tables": (lambda v: joinless.materialize("SELECT 1", "t", tables=v), NO_TABLES, NO_NAMES),
+    "sql query": (lambda v: joinless.sql(v), [None, *WRONG_TEXT, FRAME], BLANK),
+    "sql tables": (lambda v: joinless.sql("SELECT 1", v), NO_TABLES, NO_NAMES),
+    "table name": (lambda v: joinless.table(v), [None, *WRONG_TEXT, FRAME], BLANK),
     "progress query": (lambda v: joinless.progress(v), [None, 5, FRAME.__class__, StreamingQuery], BLANK),
     "error query": (lambda v: joinless.error(v), [None, 5, StreamingQuery], BLANK),
     "incrementalEnumerate mode": (lambda v: enumerate_changes(FRAME, v), [], [None, 5, "all"]),

@@ -36,7 +36,8 @@ def test_the_reference_page_is_generated_from_the_code(spark: SparkSession, pyte
 def test_the_readmes_program_prints_what_the_readme_shows(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    program, *_ = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    programs = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    (program,) = [text for text in programs if 'csv("follows")' in text]
     shown = re.search(r"it prints\n\n```\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert shown
     (tmp_path / "follows").mkdir()
@@ -69,6 +70,15 @@ def in_a_folder(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyP
         spark.conf.set(name, str(value))
     spark.sql("USE default")
     spark.sql("DROP DATABASE page CASCADE")
+
+
+def test_the_first_view_of_the_readme_is_what_the_readme_shows(
+    in_a_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (ROOT / "README.md").read_text()
+    [(program, shown)] = re.findall(r"```python\n([^`]*)```\n\n```text\n(.*?)```", page, re.DOTALL)
+    exec(program, {})
+    assert capsys.readouterr().out.strip() == shown.strip()
 
 
 @pytest.mark.parametrize("page", ["changes.md", "time.md", "too-big-to-list.md"])
@@ -107,6 +117,7 @@ def test_the_examples_of_docstrings_run(spark: SparkSession, tmp_path: Path) -> 
         "folder": str(tmp_path / "follows"),
         "checkpoint": str(tmp_path / "checkpoint"),
     }
+    names["spark"].createDataFrame([(1,)], "a INT")  # type: ignore[attr-defined]  # which makes the session the active one
     runner, finder = doctest.DocTestRunner(), doctest.DocTestFinder(recurse=False)
     run = 0
     for function in (
@@ -124,6 +135,8 @@ def test_the_examples_of_docstrings_run(spark: SparkSession, tmp_path: Path) -> 
         joinless.weight_of,
         joinless.explain,
         joinless.apply_changes,
+        joinless.table,
+        joinless.sql,
         joinless.materialize,
     ):
         for example in finder.find(function, globs=names):
@@ -131,7 +144,8 @@ def test_the_examples_of_docstrings_run(spark: SparkSession, tmp_path: Path) -> 
             run += runner.run(example, clear_globs=False).attempted
     for query in spark.streams.active + names["spark"].streams.active:  # type: ignore[attr-defined]
         query.stop()
-    for table in ("reached", "per_src"):
+    spark.createDataFrame([(1,)], "a INT")
+    for table in ("reached", "per_src", "links"):
         spark.sql(f"DROP TABLE {table}")
     assert run > 12
     assert runner.failures == 0

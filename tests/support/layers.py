@@ -34,6 +34,7 @@ LAYERS = {
     "exec.operator": "what operators of both kinds do: late rows, reading in parts, the end of a task",
     "exec.figures": "metrics and sizes",
     "explain": "view trees and reasons as texts and graphs",
+    "tables": "Delta tables as they change, and queries over them",
     "changes": "marks on plans: changelogs, and requests for changes",
     "inspect": "plans and expressions that are only looked at",
     "checkpoint": "what a checkpoint holds, and what was decided for a run",

@@ -21,6 +21,7 @@ from joinless.lookup import lookup, weight_of
 from joinless.plan import Explanation, Reason, explain, why_not
 from joinless.running import Progress, Totals, error, progress
 from joinless.session import configure
+from joinless.tables import sql, table
 from joinless.view import materialize
 
 __version__ = "0.1.0"
@@ -53,6 +54,8 @@ __all__ = [
     "progress",
     "rows",
     "sample",
+    "sql",
+    "table",
     "weight_of",
     "why_not",
 ]

@@ -67,6 +67,19 @@ def values(function: str, name: str, given: Mapping[Any, Any], types: tuple[type
             )
 
 
+def named_dataframes(function: str, name: str, given: Any) -> dict[str, Any]:
+    """DataFrames by name. Raises if the argument is no dict of them, or a name is no plain one."""
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        raise TypeError(f"{function} takes a dict of DataFrames by names as {name}, and got {given!r}")
+    for key, df in given.items():
+        text(function, f"a name in {name}", key)
+        if "." in key or "`" in key:
+            raise ValueError(f"{function} takes names without a database in {name}, and got {key!r}")
+        if not hasattr(df, "sparkSession"):
+            raise TypeError(f"{function} takes a dict of DataFrames by names as {name}, and got {given!r}")
+    return dict(given)
+
+
 def flag(function: str, name: str, value: Any) -> None:
     """Raises if an argument is neither True nor False."""
     if not isinstance(value, bool):

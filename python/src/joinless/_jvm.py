@@ -61,6 +61,18 @@ def expire(df: DataFrame, column: str, after: str) -> DataFrame:
     return DataFrame(_api(df, "joinless.expire").expire(df._jdf, column, after), df.sparkSession)
 
 
+def table(session: SparkSession, name: str) -> DataFrame:
+    """The Delta table of this name as it changes."""
+    return DataFrame(_installed(session, "joinless.table").table(session._jsparkSession, name), session)
+
+
+def sql(session: SparkSession, query: str, given: dict[str, DataFrame]) -> DataFrame:
+    """The query over the Delta tables that it names, as they change."""
+    api = _installed(session, "joinless.sql")
+    frames = {name: df._jdf for name, df in given.items()}
+    return DataFrame(api.sql(session._jsparkSession, query, frames), session)
+
+
 def deltas(df: DataFrame, form: str) -> DataFrame:
     """Returns the changes of the result of `df`."""
     return DataFrame(_api(df, "incrementalEnumerate").deltas(df._jdf, form), df.sparkSession)
@@ -190,8 +202,13 @@ def is_started() -> bool:
 def _api(df: DataFrame, what: str) -> Any:
     if not hasattr(df, "sparkSession"):
         raise TypeError(f"{what} takes a DataFrame, and got {df!r}")
-    session = df.sparkSession
-    if not hasattr(session, "_jvm") or not hasattr(df, "_jdf"):
+    if not hasattr(df, "_jdf"):
+        raise ConnectUnsupportedError(what)
+    return _installed(df.sparkSession, what)
+
+
+def _installed(session: SparkSession, what: str) -> Any:
+    if not hasattr(session, "_jvm"):
         raise ConnectUnsupportedError(what)
     if not _is_loaded(session._jvm):
         raise ExtensionNotInstalledError("NO_JAR")

@@ -33,6 +33,10 @@ _LACKS_DELTA = re.compile(r"\[(DATA_SOURCE_NOT_FOUND|DELTA_CONFIGURE_SPARK_SESSI
 #: The property of a target that names the writer which found it empty: the app id of its commits.
 _WRITER = "joinless.writer"
 
+#: The folder of the checkpoint in that of the table. VACUUM leaves folders alone whose names begin
+#: with an underscore.
+_CHECKPOINT = "_joinless"
+
 #: The metadata field in which Spark keeps the declared type of a column of strings.
 _DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
 
@@ -47,9 +51,10 @@ class Target:
         """An error about this table."""
         return ApplyChangesError(what, {"target": self.name, **parameters})
 
-    def create(self, changes: DataFrame, key: Sequence[str], checkpoint: str) -> None:
+    def create(self, changes: DataFrame, key: Sequence[str], checkpoint: str | None) -> str:
         """Creates the table with the columns of a query, if it does not exist and its
-        checkpoint has not begun.
+        checkpoint has not begun. Returns the checkpoint, which is in the table's folder if none is
+        given.
 
         Before that, it checks the columns and the key, so that no table is created to which the
         changes cannot be applied. An existing table must be Delta's, and empty if the checkpoint is
@@ -57,13 +62,13 @@ class Target:
         """
         session = changes.sparkSession
         exists = self._exists(session)
-        if not exists and _has_entries(session, checkpoint, "commits"):
+        if not exists and checkpoint is not None and _has_entries(session, checkpoint, "commits"):
             raise self.error("TARGET_GONE", checkpoint=checkpoint)
         columns = _columns(changes)
         self.resolved_key(session, key, [name for name, _ in columns])
         if exists:
+            checkpoint = self._checkpoint(session, checkpoint)
             self.columns_of(changes)
-            self.detail(session)
             # The table may already contain a batch that was begun: it runs
             # again, and Delta skips it.
             if not _has_entries(session, checkpoint, "offsets") and not self.is_empty(session):
@@ -76,6 +81,15 @@ class Target:
                 if found := _LACKS_DELTA.search(str(error)):
                     raise self.error("NO_DELTA", found=found[0].strip()) from error
                 raise
+            checkpoint = self._checkpoint(session, checkpoint)
+            if _has_entries(session, checkpoint, "commits"):  # another table was in this folder
+                raise self.error("TARGET_GONE", checkpoint=checkpoint)
+        return checkpoint
+
+    def _checkpoint(self, session: SparkSession, given: str | None) -> str:
+        """The checkpoint; raises if this is not a Delta table."""
+        location = str(self.detail(session)["location"])
+        return f"{location.rstrip('/')}/{_CHECKPOINT}" if given is None else given
 
     def _exists(self, session: SparkSession) -> bool:
         try:

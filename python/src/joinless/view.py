@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.errors import IllegalArgumentException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -14,6 +14,7 @@ from joinless import _arguments, _jvm
 from joinless._target import Target
 from joinless.apply import apply_changes
 from joinless.changes import enumerate_deltas
+from joinless.tables import of_text
 
 #: The trigger that processes the available data and ends.
 _AVAILABLE = "availableNow"
@@ -27,29 +28,33 @@ _INTERVAL = "10 seconds"
 def materialize(
     query: DataFrame | str,
     into: str,
-    checkpoint: str | os.PathLike[str],
+    checkpoint: str | os.PathLike[str] | None = None,
     key: str | Sequence[str] | None = None,
     trigger: str | None = None,
     name: str | None = None,
+    tables: Mapping[str, DataFrame] | None = None,
 ) -> StreamingQuery:
     """Keeps a Delta table equal to a query while its inputs change.
 
     It combines `incrementalEnumerate` and `apply_changes`: each batch is one commit to the table,
     or none if nothing changes. A batch that runs again after a failure changes nothing.
 
-    >>> per_src = spark.sql("SELECT src, COUNT(*) AS n FROM follows GROUP BY src")
-    >>> query = joinless.materialize(per_src, "per_src", checkpoint + "-view", trigger="availableNow")
+    >>> query = joinless.materialize(
+    ...     "SELECT src, COUNT(*) AS n FROM follows GROUP BY src", into="per_src", trigger="availableNow"
+    ... )
     >>> query.awaitTermination()
     >>> spark.table("per_src").sort("src").collect()
     [Row(src=1, n=1), Row(src=2, n=1)]
 
     Args:
-        query: a streaming DataFrame, or the text of a query in SQL for the active session.
+        query: the text of a query, whose Delta tables are read as they change (`joinless.sql`), or
+            a streaming DataFrame.
         into: the table, by its name or as ``delta.`/path` `` in SQL's spelling. If it does not
             exist, it is created with the columns of the query. With a new checkpoint it must be
             empty. A name outlives the process only if the catalog does; a path always does.
         checkpoint: a folder that belongs to this view alone. With the same folder, the view
-            continues where it stopped.
+            continues where it stopped. By default ``_joinless`` in the folder of the table, so that
+            a dropped table takes it along.
         key: columns that are unique in the result. By default the key of the query: the columns of
             its GROUP BY, of DISTINCT, or of `latest`. If the query has none, the table is a bag.
         trigger: how often a batch begins, by default every ``"10 seconds"``. With ``"0 seconds"``
@@ -57,13 +62,15 @@ def materialize(
             available data and ends.
         name: the name of the query, for Spark's pages and logs, `joinless.progress` and
             `joinless.error`; by default `into`.
+        tables: DataFrames that the text calls by these names, as for `joinless.sql`.
 
     Returns:
         The running query. ``stop()`` it, wait for it, or use it as any other.
 
     Raises:
         AnalysisException: ``JOINLESS_NOT_REWRITTEN`` with the reason if the changes of the query
-            cannot be emitted, and the errors of `enumerate_deltas`; then no table is created.
+            cannot be emitted, and the errors of `enumerate_deltas` and `joinless.sql`; then no
+            table is created.
         ApplyChangesError: ``JOINLESS_APPLY_CHANGES.TARGET_GONE`` if the checkpoint has begun and
             the table does not exist: to create a view anew, remove both. ``NO_DELTA`` if the
             session cannot create a Delta table. ``COLUMNS_DIFFER``, ``UNKNOWN_KEY`` and
@@ -79,9 +86,11 @@ def materialize(
     _arguments.text("joinless.materialize", "into", into)
     _check_trigger(trigger)
     _arguments.text("joinless.materialize", "name", name, optional=True)
-    folder = _arguments.as_path("joinless.materialize", "checkpoint", checkpoint)
+    given = None if checkpoint is None else _arguments.as_path("joinless.materialize", "checkpoint", checkpoint)
     columns = _arguments.as_columns("joinless.materialize", "key", key)
-    df = _of_text(query) if isinstance(query, str) else query
+    if tables is not None and not isinstance(query, str):
+        raise ValueError("joinless.materialize takes tables only with the text of a query")
+    df = of_text("joinless.materialize", query, tables) if isinstance(query, str) else query
     if not hasattr(df, "sparkSession"):
         raise TypeError(f"joinless.materialize takes a DataFrame or the text of a query as query, and got {query!r}")
     deltas = enumerate_deltas(df, "weight")
@@ -92,7 +101,7 @@ def materialize(
         writer = writer.trigger(availableNow=True)
     else:
         writer = _every(writer, _INTERVAL if trigger is None else trigger)
-    Target(into).create(deltas, columns or [], folder)
+    folder = Target(into).create(deltas, columns or [], given)
     return writer.option("checkpointLocation", folder).start()
 
 
@@ -109,11 +118,3 @@ def _every(writer: DataStreamWriter, interval: str) -> DataStreamWriter:
         return writer.trigger(processingTime=interval)
     except IllegalArgumentException as error:
         raise ValueError(f"joinless.materialize takes {_TRIGGERS} as trigger, and got {interval!r}") from error
-
-
-def _of_text(query: str) -> DataFrame:
-    _arguments.text("joinless.materialize", "query", query)
-    session = SparkSession.getActiveSession()
-    if session is None:
-        raise ValueError("joinless.materialize takes a text only where a session is active; give a DataFrame")
-    return session.sql(query)

@@ -37,7 +37,10 @@ final class Reservoir private[sample] (kept: SampleSlots, group: Int) {
   def isFull: Boolean = count == kept.capacity
 
   /** The upper bound of the keys that a further copy must be below; 1 if all are kept. */
-  def bound: Double = if (isFull) kept.key(heap(0)) else 1.0
+  def bound: Double = if (isFull) greatest else 1.0
+
+  /** The greatest key of those that are kept, of which there is one. */
+  private[sample] def greatest: Double = kept.key(heap(0))
 
   /** The slots that are kept, in no order. */
   def foreach(f: Int => Unit): Unit = {
@@ -49,7 +52,7 @@ final class Reservoir private[sample] (kept: SampleSlots, group: Int) {
     * is removed.
     */
   def add(key: Double, rowOf: Array[Int], copyOf: Array[Long]): Unit = {
-    if (isFull) removeTop()
+    if (isFull) removeGreatest()
     push(kept.added(group, key, rowOf, copyOf))
   }
 
@@ -65,7 +68,7 @@ final class Reservoir private[sample] (kept: SampleSlots, group: Int) {
   }
 
   /** Removes the copy with the greatest key. */
-  private def removeTop(): Unit = {
+  private[sample] def removeGreatest(): Unit = {
     val slot = heap(0)
     count -= 1
     heap(0) = heap(count)

@@ -314,6 +314,7 @@ final class SampledBatch(
       keys = keysBelow(subsets.left, most)
       // the next key is not below the bound, or the sample consists of these
       isMore = residuals.nonEmpty && most > 0 && keys.length == most
+      if (residuals.isEmpty) makePlaces()
       if (keys.length > 0) {
         from = keys.last
         draws.shuffle(keys, keys.length)
@@ -324,6 +325,19 @@ final class SampledBatch(
     private def bound: Double = {
       val reservoir = sample.existing(group)
       if (reservoir == null) 1.0 else reservoir.bound
+    }
+
+    /** Where the copies that are kept and the new ones are too many, removes those with the greatest
+      * keys: kept ones leave, and new ones are never located. So each new key that is left is kept.
+      */
+    private def makePlaces(): Unit = {
+      val reservoir = sample.existing(group)
+      if (reservoir != null) {
+        var entering = keys.length
+        while (reservoir.size + entering > sample.capacity)
+          if (keys(entering - 1) < reservoir.greatest) reservoir.removeGreatest() else entering -= 1
+        keys = keys.take(entering)
+      }
     }
 
     /** The least keys of `unseen` new results, from `from` to the bound: at most `most`. */

@@ -40,7 +40,12 @@ private[mutants] object SampleMutants {
     Mutant("positions: copies count once", counts, "into.set(node.copies(tuple))" -> "into.set(1L)"),
     Mutant("sample: keys of refilled places are not above the bound", draws, "from + (1.0 - from) * least" -> "least"),
     Mutant("sample: keys are those of one result", draws, " / unseen.toDouble" -> ""),
-    Mutant("sample: the bound is not lowered", reservoir, "if (isFull) kept.key(heap(0)) else 1.0" -> "1.0"),
+    Mutant("sample: the bound is not lowered", reservoir, "if (isFull) greatest else 1.0" -> "1.0"),
+    Mutant(
+      "sample: the lesser of the greatest keys leaves",
+      batch,
+      "keys(entering - 1) < reservoir.greatest" -> "keys(entering - 1) >= reservoir.greatest"
+    ),
     Mutant(
       "sample: another than the greatest key leaves",
       reservoir,

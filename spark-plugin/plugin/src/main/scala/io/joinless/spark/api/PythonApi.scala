@@ -15,6 +15,7 @@ import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.source.{FullResult, LookupCost, Lookups, ResultsOnDemand}
 import io.joinless.spark.spec.{BlockSpec, NodeId, StateFormat}
+import io.joinless.spark.tables.QueryOverTables
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.joinless.{ExecutorCores, Plans}
 import org.apache.spark.sql.streaming.StreamingQuery
@@ -91,6 +92,16 @@ object PythonApi {
     */
   def changelog(df: Dataset[_], changeType: String, weight: String): DataFrame =
     Changes.changelog(df.toDF(), Option(changeType), Option(weight))
+
+  /** The Delta table of this name, or ``delta.`path` ``, as it changes. */
+  def table(session: SparkSession, name: String): DataFrame = QueryOverTables.table(session, name)
+
+  /** The query over the Delta tables that it names, as they change.
+    *
+    * @param named relations that the query calls by these names
+    */
+  def sql(session: SparkSession, query: String, named: java.util.Map[String, Dataset[_]]): DataFrame =
+    QueryOverTables.query(session, query, named.asScala.view.mapValues(_.toDF()).toMap)
 
   /** `df` as a stream whose rows are plain rows, even if `df` is a change feed. */
   def rows(df: Dataset[_]): DataFrame = Changes.rows(df.toDF())

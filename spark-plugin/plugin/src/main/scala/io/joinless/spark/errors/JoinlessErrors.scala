@@ -125,6 +125,38 @@ object JoinlessErrors {
   def sampleArguments(arguments: String): JoinlessAnalysisException =
     analysis("JOINLESS_SAMPLE.ARGUMENTS", "arguments" -> arguments)
 
+  /** A table has no change data feed, since it is not Delta's. */
+  def tableFormat(table: String, format: String): JoinlessAnalysisException =
+    analysis("JOINLESS_TABLE.FORMAT", "table" -> table, "format" -> format)
+
+  /** The change data feed of a table is off, and cannot be switched on from here.
+    *
+    * @param statement which would switch it on
+    */
+  def tableFeed(table: String, statement: String, cause: Throwable): JoinlessAnalysisException = analysis(
+    "JOINLESS_TABLE.FEED_IS_OFF",
+    "table" -> table,
+    "statement" -> statement,
+    "error" -> shortened(String.valueOf(cause.getMessage), most = 400)
+  )
+
+  /** A query reads a column of a table that its changes do not have. */
+  def tableColumn(table: String, column: String): JoinlessAnalysisException =
+    analysis("JOINLESS_TABLE.HIDDEN_COLUMN", "table" -> table, "column" -> column)
+
+  /** A text is no query. */
+  def notAQuery(text: String): JoinlessAnalysisException =
+    analysis("JOINLESS_TABLE.NOT_A_QUERY", "text" -> shortened(text))
+
+  /** A query reads nothing that changes. */
+  def nothingChanges(text: String): JoinlessAnalysisException =
+    analysis("JOINLESS_TABLE.NOTHING_CHANGES", "text" -> shortened(text))
+
+  private def shortened(text: String, most: Int = 80): String = {
+    val line = text.trim.replaceAll("\\s+", " ")
+    if (line.length > most) line.take(most) + " …" else line
+  }
+
   /** A row of a changelog has a change type that is none.
     *
     * @param value the change type, if it is not NULL

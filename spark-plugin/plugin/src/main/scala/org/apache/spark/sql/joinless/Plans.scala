@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.streaming.runtime.{StreamExecution, StreamingQueryWrapper}
 import org.apache.spark.sql.streaming.StreamingQuery
-import org.apache.spark.sql.{DataFrame, classic}
+import org.apache.spark.sql.{DataFrame, SparkSession, classic}
 
 /** DataFrames of own plans, and checkpoints of running queries. `Dataset.ofRows`, `queryExecution`,
   * the execution of a query and the list of running ones are private to Spark; checked on 4.2.0.
@@ -23,8 +23,11 @@ object Plans {
     df.asInstanceOf[classic.Dataset[_]].queryExecution.toRdd.map(_.copy()).collect().toSeq
 
   /** A DataFrame of `plan` in the session of `df`. */
-  def dataFrame(df: DataFrame, plan: LogicalPlan): DataFrame =
-    classic.Dataset.ofRows(classicOf(df.sparkSession), plan)
+  def dataFrame(df: DataFrame, plan: LogicalPlan): DataFrame = dataFrame(df.sparkSession, plan)
+
+  /** A DataFrame of `plan` in a session. */
+  def dataFrame(session: SparkSession, plan: LogicalPlan): DataFrame =
+    classic.Dataset.ofRows(classicOf(session), plan)
 
   /** The running queries of all sessions of this application. */
   def active: Seq[StreamingQuery] = {

@@ -1,0 +1,86 @@
+"""Delta tables as they change, and queries over them in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame, SparkSession
+
+from joinless import _arguments, _jvm
+
+
+def table(name: str) -> DataFrame:
+    """Returns a Delta table as it changes.
+
+    A query over it begins with the rows that the table has then, and follows its change data feed.
+    The feed is switched on if it is not: ``ALTER TABLE ... SET TBLPROPERTIES
+    ('delta.enableChangeDataFeed' = 'true')``.
+
+    >>> spark.sql("CREATE TABLE links (src INT, dst INT) USING delta").collect()
+    []
+    >>> joinless.table("links").columns
+    ['src', 'dst']
+
+    Args:
+        name: the table, by its name or as ``delta.`/path` `` in SQL's spelling.
+
+    Returns:
+        A streaming DataFrame with the columns of the table, as `changelog` returns it. Write a
+        query over it through `materialize` or `incrementalEnumerate`.
+
+    Raises:
+        AnalysisException: ``JOINLESS_TABLE.FORMAT`` if the table is not Delta's, ``FEED_IS_OFF`` of
+            the same condition if its feed is off and cannot be switched on. Spark's errors if there
+            is no such table.
+        TypeError, ValueError: an argument of another type or value, or no session is active.
+        ExtensionNotInstalledError: the session runs without Joinless.
+        ConnectUnsupportedError: the active session is Spark Connect's.
+    """
+    _arguments.text("joinless.table", "name", name)
+    return _jvm.table(_active("joinless.table"), name)
+
+
+def sql(query: str, tables: Mapping[str, DataFrame] | None = None) -> DataFrame:
+    """Returns a query over Delta tables as they change.
+
+    The text is read as batch SQL. Each Delta table in it, also below a view, is then read as
+    `joinless.table` reads it. Streams stay streams. A version that the text names, as in
+    ``orders VERSION AS OF 3``, stays that version.
+
+    >>> two_hops = joinless.sql("SELECT a.src, b.dst FROM links a JOIN links b ON a.dst = b.src")
+    >>> two_hops.isStreaming
+    True
+
+    Args:
+        query: the text of a query, for the active session.
+        tables: DataFrames that the text calls by these names, such as streams, changelogs and
+            `expire`. Such a name has no database, and goes before a table or view of that name.
+
+    Returns:
+        A streaming DataFrame. Give it to `materialize`, `explain`, `sample` or
+        `incrementalEnumerate`.
+
+    Raises:
+        AnalysisException: ``JOINLESS_TABLE.NOT_A_QUERY`` if the text is another statement,
+            ``NOTHING_CHANGES`` if it reads neither a Delta table nor a stream, ``HIDDEN_COLUMN`` if
+            it reads a column such as ``_metadata`` of a Delta table, and the errors of
+            `joinless.table`. Spark's errors if the text is no SQL, or a name in it is not known.
+        TypeError, ValueError: an argument of another type or value, or no session is active.
+        ExtensionNotInstalledError: the session runs without Joinless.
+        ConnectUnsupportedError: the active session is Spark Connect's.
+    """
+    return of_text("joinless.sql", query, tables)
+
+
+def of_text(function: str, query: str, tables: Mapping[str, DataFrame] | None) -> DataFrame:
+    """The query, for a function of the package that takes its text."""
+    _arguments.text(function, "query", query)
+    given = _arguments.named_dataframes(function, "tables", {} if tables is None else tables)
+    return _jvm.sql(_active(function), query, given)
+
+
+def _active(function: str) -> SparkSession:
+    session = SparkSession.getActiveSession()
+    if session is None:
+        raise ValueError(f"{function} takes a text only where a session is active")
+    return session

@@ -1,0 +1,54 @@
+package io.joinless.spark.tables
+
+import scala.collection.mutable
+
+import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.inspect.Inspection
+import org.apache.spark.sql.catalyst.expressions.Alias
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.joinless.{Plans, QueryTexts, TableLeaf}
+import org.apache.spark.sql.{DataFrame, SparkSession}
+
+/** Tables as they change, and queries over them in SQL.
+  *
+  * A query is analyzed as batch SQL, so its names mean what they mean there: common table
+  * expressions and temporary views first, stored views as they are defined. Then each read of a
+  * Delta table's latest version is replaced by the table's changes. Streams stay as they are, and
+  * so does a version that the query names.
+  */
+object QueryOverTables {
+
+  /** The table of this name as it changes. */
+  def table(session: SparkSession, name: String): DataFrame = in(session)(TableChanges(session, name))
+
+  /** The query over the tables that it names, as they change.
+    *
+    * @param named relations that the query calls by these names
+    */
+  def query(session: SparkSession, text: String, named: Map[String, DataFrame]): DataFrame = in(session) {
+    val analyzed = QueryTexts.analyzed(session, text, named).getOrElse(throw JoinlessErrors.notAQuery(text))
+    val changes = mutable.Map.empty[String, LogicalPlan]
+    val over = QueryTexts.replaced(analyzed) {
+      case leaf @ TableLeaf(table) if !table.pinned =>
+        replaced(leaf, table, changes.getOrElseUpdate(table.name, Plans.analyzed(TableChanges(session, table.name))))
+    }
+    if (!over.isStreaming) throw JoinlessErrors.nothingChanges(text)
+    Plans.dataFrame(session, over)
+  }
+
+  /** The changes of a table in place of its rows, under the names that the query has for them. */
+  private def replaced(leaf: LogicalPlan, table: TableLeaf, changes: LogicalPlan): LogicalPlan =
+    Project(
+      leaf.output.map { column =>
+        val found = changes.output.find(_.name == column.name)
+          .getOrElse(throw JoinlessErrors.tableColumn(table.name, column.name))
+        Alias(found, column.name)(column.exprId, column.qualifier, Some(column.metadata))
+      },
+      changes
+    )
+
+  private def in(session: SparkSession)(query: => DataFrame): DataFrame = {
+    if (!Inspection.hasExtension(session)) throw JoinlessErrors.extensionNotInstalled()
+    Inspection.within(session)(query)
+  }
+}

@@ -1,0 +1,41 @@
+package io.joinless.spark.tables
+
+import scala.util.control.NonFatal
+
+import io.joinless.spark.changes.Changes
+import io.joinless.spark.errors.JoinlessErrors
+import org.apache.spark.sql.{DataFrame, SparkSession}
+
+/** A Delta table as it changes: the rows that it has when a query begins, then its change data
+  * feed.
+  */
+private[tables] object TableChanges {
+  private val Feed = "delta.enableChangeDataFeed"
+
+  /** A table that is given by its path, as Spark's parser reads it. */
+  private val Path = "(?i)`?delta`?\\.`(.*)`".r
+
+  /** The relation of a table. Its feed is switched on, if it is not.
+    *
+    * @param name in SQL, or ``delta.`path` ``
+    */
+  def apply(session: SparkSession, name: String): DataFrame = {
+    switchOn(session, name)
+    val reader = session.readStream.option("readChangeFeed", "true")
+    val rows = name match {
+      case Path(path) => reader.format("delta").load(path.replace("``", "`"))
+      case _ => reader.table(name)
+    }
+    Changes.changelog(rows, None, None)
+  }
+
+  private def switchOn(session: SparkSession, name: String): Unit = {
+    val detail = session.sql(s"DESCRIBE DETAIL $name").select("format", "properties").head()
+    if (detail.getString(0) != "delta") throw JoinlessErrors.tableFormat(name, detail.getString(0))
+    if (!detail.getMap[String, String](1).get(Feed).exists(_.equalsIgnoreCase("true"))) {
+      val statement = s"ALTER TABLE $name SET TBLPROPERTIES ('$Feed' = 'true')"
+      try { val _ = session.sql(statement) }
+      catch { case NonFatal(error) => throw JoinlessErrors.tableFeed(name, statement, error) }
+    }
+  }
+}
