@@ -71,12 +71,10 @@ def named_dataframes(function: str, name: str, given: Any) -> dict[str, Any]:
     """DataFrames by name. Raises if the argument is no dict of them, or a name is no plain one."""
     if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
         raise TypeError(f"{function} takes a dict of DataFrames by names as {name}, and got {given!r}")
-    for key, df in given.items():
-        text(function, f"a name in {name}", key)
-        if "." in key or "`" in key:
-            raise ValueError(f"{function} takes names without a database in {name}, and got {key!r}")
-        if not hasattr(df, "sparkSession"):
-            raise TypeError(f"{function} takes a dict of DataFrames by names as {name}, and got {given!r}")
+    if any(not key.strip() or "." in key or "`" in key for key in given):
+        raise ValueError(f"{function} takes names without a database as {name}, none blank, and got {given!r}")
+    if not all(hasattr(df, "sparkSession") for df in given.values()):
+        raise TypeError(f"{function} takes a dict of DataFrames by names as {name}, and got {given!r}")
     return dict(given)
 
 
