@@ -50,10 +50,13 @@ final class KeptSample(override val capacity: Int, tree: ViewTree, val isGrouped
   def foreach(f: Int => Unit): Unit = {
     var slot = 0
     while (slot < slots) {
-      if (states(slot) == Kept || states(slot) == Added) f(slot)
+      if (isKept(slot)) f(slot)
       slot += 1
     }
   }
+
+  /** Whether a slot has a copy that is kept. */
+  def isKept(slot: Int): Boolean = slot < slots && (states(slot) == Kept || states(slot) == Added)
 
   /** The sample of a group; a new one if there is none. */
   private[sample] def reservoir(group: Int): Reservoir = {

@@ -59,7 +59,12 @@ final private class SampleReader(spec: BlockSpec, stores: CommittedStores, cell:
   private[this] val key = new Array[Long](1)
   private[this] val all = (1L << relations) - 1
 
-  override protected def open(): Iterator[InternalRow] = stored().map { case (number, content) => row(number, content) }
+  // row by row, since each is the same object
+  override protected def open(): Iterator[InternalRow] =
+    stored().flatMap { case (number, content) => entries(number, content).iterator.map(row) }
+
+  private def entries(number: Long, content: Array[Byte]): Seq[StoredSample.Entry] =
+    StoredSample.read(number, content, relations, JoinlessErrors.corruptBlock(_, cell, stores.batch, _))
 
   private def stored(): Iterator[(Long, Array[Byte])] = stores.read(cell) { blocks =>
     blocks.collect {
@@ -68,12 +73,7 @@ final private class SampleReader(spec: BlockSpec, stores: CommittedStores, cell:
     }.toList
   }.iterator
 
-  private def row(number: Long, content: Array[Byte]): InternalRow = {
-    val entry = StoredSample.read(
-      content,
-      relations,
-      what => throw JoinlessErrors.corruptBlock(number, cell, stores.batch, what)
-    )
+  private def row(entry: StoredSample.Entry): InternalRow = {
     for (r <- 0 until relations) {
       if (arenas(r).live > 0) arenas(r).free(rowIds(r))
       rowIds(r) = arenas(r).append(entry.rows(r), 0, entry.rows(r).length)

@@ -118,11 +118,12 @@ final private class SampledTask(
     metrics.propagate.once(batch.propagate())
     val stored = new StoredSample.Writer(before.sample, before.views, store)
     while (step()) {
-      if (batch.weight < 0) stored.remove(batch.slot) else stored.put(batch.slot)
+      stored.change(batch.slot)
       element(0) = batch.weight
       if (numbers > 1) element(1) = java.lang.Double.doubleToRawLongBits(before.sample.key(batch.slot))
       net.add(output.update(batch.rows, all, element))
     }
+    stored.write()
   }
 
   override protected def emitNext(): UnsafeRow = if (net.next()) net.row else null
