@@ -20,8 +20,8 @@ import joinless
 from conftest import ROOT
 from joinless import running
 from support import delta_jars, prose
+from support.database import database, make_active
 from support.reference import metrics, reference
-from support.shop import SMALL
 
 PAGE = ROOT / "docs" / "reference.md"
 
@@ -58,18 +58,8 @@ def in_a_folder(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyP
     """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(delta, "configure_spark_with_delta_pip", delta_jars.configure)
-    spark.sql(f"CREATE DATABASE page LOCATION '{tmp_path}/tables'")
-    spark.sql("USE page")
-    settings = {name: spark.conf.get(name) for name in ("spark.sql.shuffle.partitions", *SMALL)}
-    for name, small in SMALL.items():
-        spark.conf.set(name, small)
-    yield tmp_path
-    for query in spark.streams.active:
-        query.stop()
-    for name, value in settings.items():
-        spark.conf.set(name, str(value))
-    spark.sql("USE default")
-    spark.sql("DROP DATABASE page CASCADE")
+    with database(spark, "page", tmp_path / "tables"):
+        yield tmp_path
 
 
 def test_the_first_view_of_the_readme_is_what_the_readme_shows(
@@ -117,7 +107,7 @@ def test_the_examples_of_docstrings_run(spark: SparkSession, tmp_path: Path) -> 
         "folder": str(tmp_path / "follows"),
         "checkpoint": str(tmp_path / "checkpoint"),
     }
-    names["spark"].createDataFrame([(1,)], "a INT")  # type: ignore[attr-defined]  # which makes the session the active one
+    make_active(names["spark"])  # type: ignore[arg-type]
     runner, finder = doctest.DocTestRunner(), doctest.DocTestFinder(recurse=False)
     run = 0
     for function in (
@@ -144,7 +134,7 @@ def test_the_examples_of_docstrings_run(spark: SparkSession, tmp_path: Path) -> 
             run += runner.run(example, clear_globs=False).attempted
     for query in spark.streams.active + names["spark"].streams.active:  # type: ignore[attr-defined]
         query.stop()
-    spark.createDataFrame([(1,)], "a INT")
+    make_active(spark)
     for table in ("reached", "per_src", "links"):
         spark.sql(f"DROP TABLE {table}")
     assert run > 12

@@ -6,7 +6,6 @@ The oracle is the same text as batch SQL.
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,9 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
 import joinless
-from support.shop import SMALL, TABLES, Shop
+from support import oracles
+from support.database import database
+from support.shop import TABLES, Shop
 
 PER_CITY = """SELECT c.city, COUNT(*) AS orders, SUM(o.pieces) AS pieces
               FROM orders o LEFT JOIN customers c ON o.customer = c.id GROUP BY c.city"""
@@ -47,22 +48,13 @@ QUERIES = {
 @pytest.fixture
 def tables(spark: SparkSession, tmp_path: Path) -> Iterator[Shop]:
     """The shop's tables in a database; their change data feeds are off."""
-    spark.createDataFrame([(1,)], "a INT")  # the active session, whatever ran before
-    before = {name: spark.conf.get(name) for name in SMALL}
-    shop = Shop(spark, tmp_path)
-    spark.sql(f"CREATE DATABASE tables LOCATION '{tmp_path}'")
-    spark.sql("USE tables")
-    for table, columns in TABLES.items():
-        spark.sql(f"CREATE TABLE {table} ({columns}) USING delta")
-    spark.sql("CREATE VIEW bought AS SELECT o.customer, i.name FROM orders o JOIN items i ON o.item = i.id")
-    shop.fill(customers=5, items=4, orders=20)
-    yield shop
-    for query in spark.streams.active:
-        query.stop()
-    for name, value in before.items():
-        spark.conf.set(name, str(value))
-    spark.sql("USE default")
-    spark.sql("DROP DATABASE tables CASCADE")
+    with database(spark, "tables", tmp_path):
+        shop = Shop(spark, tmp_path)
+        for table, columns in TABLES.items():
+            spark.sql(f"CREATE TABLE {table} ({columns}) USING delta")
+        spark.sql("CREATE VIEW bought AS SELECT o.customer, i.name FROM orders o JOIN items i ON o.item = i.id")
+        shop.fill(customers=5, items=4, orders=20)
+        yield shop
 
 
 def kept(sql: str, into: str, **options: Any) -> None:
@@ -70,8 +62,8 @@ def kept(sql: str, into: str, **options: Any) -> None:
     joinless.materialize(sql, into, trigger="availableNow", **options).awaitTermination()
 
 
-def bag(df: DataFrame) -> Counter[tuple[Any, ...]]:
-    return Counter(map(tuple, df.collect()))
+def bag(df: DataFrame) -> oracles.Bag:
+    return oracles.bag(df.collect())
 
 
 def test_views_are_equal_to_batch_sql_over_the_tables_of_their_texts(tables: Shop) -> None:

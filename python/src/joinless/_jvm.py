@@ -66,9 +66,9 @@ def table(session: SparkSession, name: str) -> DataFrame:
     return DataFrame(_installed(session, "joinless.table").table(session._jsparkSession, name), session)
 
 
-def sql(session: SparkSession, query: str, given: dict[str, DataFrame]) -> DataFrame:
+def sql(session: SparkSession, what: str, query: str, given: dict[str, DataFrame]) -> DataFrame:
     """The query over the Delta tables that it names, as they change."""
-    api = _installed(session, "joinless.sql")
+    api = _installed(session, what)
     frames = {name: df._jdf for name, df in given.items()}
     return DataFrame(api.sql(session._jsparkSession, query, frames), session)
 

@@ -67,29 +67,22 @@ class Target:
         columns = _columns(changes)
         self.resolved_key(session, key, [name for name, _ in columns])
         if exists:
-            checkpoint = self._checkpoint(session, checkpoint)
+            detail = self.detail(session)
+            folder = checkpoint or _inside(detail)
             self.columns_of(changes)
             # The table may already contain a batch that was begun: it runs
             # again, and Delta skips it.
-            if not _has_entries(session, checkpoint, "offsets") and not self.is_empty(session):
+            if not _has_entries(session, folder, "offsets") and not self.is_empty(session):
                 raise self.error("TARGET_NOT_EMPTY")
-        else:
-            self._check_types(columns)
-            try:
-                session.sql(f"CREATE TABLE IF NOT EXISTS {self.name} ({_ddl(columns)}) USING delta")
-            except Exception as error:  # without Delta's classes it is raised as py4j's, not as Spark's
-                if found := _LACKS_DELTA.search(str(error)):
-                    raise self.error("NO_DELTA", found=found[0].strip()) from error
-                raise
-            checkpoint = self._checkpoint(session, checkpoint)
-            if _has_entries(session, checkpoint, "commits"):  # another table was in this folder
-                raise self.error("TARGET_GONE", checkpoint=checkpoint)
-        return checkpoint
-
-    def _checkpoint(self, session: SparkSession, given: str | None) -> str:
-        """The checkpoint; raises if this is not a Delta table."""
-        location = str(self.detail(session)["location"])
-        return f"{location.rstrip('/')}/{_CHECKPOINT}" if given is None else given
+            return folder
+        self._check_types(columns)
+        try:
+            session.sql(f"CREATE TABLE IF NOT EXISTS {self.name} ({_ddl(columns)}) USING delta")
+        except Exception as error:  # without Delta's classes it is raised as py4j's, not as Spark's
+            if found := _LACKS_DELTA.search(str(error)):
+                raise self.error("NO_DELTA", found=found[0].strip()) from error
+            raise
+        return checkpoint or _inside(self.detail(session))
 
     def _exists(self, session: SparkSession) -> bool:
         try:
@@ -207,6 +200,11 @@ def is_lost(value: str, kind: DataType) -> str | None:
         first = f"{value} < TIMESTAMP'0001-01-01 00:00:00Z'"
         return f"({first} OR CAST(CAST({value} AS STRING) AS TIMESTAMP) <> {value})"
     return None
+
+
+def _inside(detail: Row) -> str:
+    """The checkpoint in the folder of the table with these details."""
+    return f"{detail['location'].rstrip('/')}/{_CHECKPOINT}"
 
 
 def _columns(changes: DataFrame) -> list[tuple[str, DataType]]:

@@ -76,7 +76,7 @@ def of_text(function: str, query: str, tables: Mapping[str, DataFrame] | None) -
     """The query, for a function of the package that takes its text."""
     _arguments.text(function, "query", query)
     given = _arguments.named_dataframes(function, "tables", {} if tables is None else tables)
-    return _jvm.sql(_active(function), query, given)
+    return _jvm.sql(_active(function), function, query, given)
 
 
 def _active(function: str) -> SparkSession:

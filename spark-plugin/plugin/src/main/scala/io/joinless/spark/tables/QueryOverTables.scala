@@ -30,18 +30,21 @@ object QueryOverTables {
     val changes = mutable.Map.empty[String, LogicalPlan]
     val over = QueryTexts.replaced(analyzed) {
       case leaf @ TableLeaf(table) if !table.pinned =>
-        replaced(leaf, table, changes.getOrElseUpdate(table.name, Plans.analyzed(TableChanges(session, table.name))))
+        val relation = changes.getOrElseUpdate(table.name, Plans.analyzed(TableChanges(session, table.name)))
+        replaced(leaf, table.name, relation)
     }
     if (!over.isStreaming) throw JoinlessErrors.nothingChanges(text)
     Plans.dataFrame(session, over)
   }
 
-  /** The changes of a table in place of its rows, under the names that the query has for them. */
-  private def replaced(leaf: LogicalPlan, table: TableLeaf, changes: LogicalPlan): LogicalPlan =
+  /** The changes of a table in place of its rows: the query's columns, the hidden ones that it reads
+    * included, are found by name.
+    */
+  private def replaced(leaf: LogicalPlan, table: String, changes: LogicalPlan): LogicalPlan =
     Project(
       leaf.output.map { column =>
         val found = changes.output.find(_.name == column.name)
-          .getOrElse(throw JoinlessErrors.tableColumn(table.name, column.name))
+          .getOrElse(throw JoinlessErrors.tableColumn(table, column.name))
         Alias(found, column.name)(column.exprId, column.qualifier, Some(column.metadata))
       },
       changes

@@ -2,7 +2,6 @@ package org.apache.spark.sql.joinless
 
 import scala.util.Try
 
-import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.util.quoteIfNeeded
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelationWithTable}
@@ -13,9 +12,8 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
   *
   * @param name of the table in SQL, or ``delta.`path` ``
   * @param pinned a version or a time of the table is named, so its rows are always the same
-  * @param output the columns, and the hidden ones that the query reads
   */
-final case class TableLeaf(name: String, pinned: Boolean, output: Seq[Attribute])
+final case class TableLeaf(name: String, pinned: Boolean)
 
 object TableLeaf {
   private val Delta = "org.apache.spark.sql.delta."
@@ -25,7 +23,7 @@ object TableLeaf {
         if !relation.isStreaming && files.location.getClass.getName.startsWith(Delta) =>
       val name = table.map(_.identifier.nameParts.map(quoteIfNeeded).mkString("."))
       val path = files.location.rootPaths.headOption.map(path => s"delta.`${path.toString.replace("`", "``")}`")
-      name.orElse(path).map(TableLeaf(_, isPinned(files), relation.output))
+      name.orElse(path).map(TableLeaf(_, isPinned(files)))
     case _ => None
   }
 
