@@ -24,11 +24,16 @@ import io.joinless.spark.start.{
   StartCheck,
   WholeBatches
 }
-import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.joinless.SparkMembers
+import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.joinless.{HintRules, SparkMembers}
 
 /** The class that a user names in `spark.sql.extensions`. It registers every part of Joinless. */
 class JoinlessExtension extends (SparkSessionExtensions => Unit) {
+
+  private val hintRules: Seq[SparkSession => Rule[LogicalPlan]] =
+    Seq(_ => IncrementalHint, _ => NamesAsArguments, new CompileDeltas(_))
 
   /** Registers all rules with a session. Called once, when Spark creates it. */
   override def apply(extensions: SparkSessionExtensions): Unit = {
@@ -37,9 +42,10 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectTableFunction(IncrementalEnumerate.description)
     extensions.injectTableFunction(Expire.description)
     extensions.injectTableFunction(SampleInSql.description)
-    extensions.injectHintResolutionRule(_ => IncrementalHint)
-    extensions.injectHintResolutionRule(_ => NamesAsArguments)
-    extensions.injectHintResolutionRule(new CompileDeltas(_))
+    hintRules.foreach(extensions.injectHintResolutionRule)
+    extensions.injectResolutionRule(session => new HintRules(session, hintRules.map(_(session))))
+    // again, for the first plan of a session with Hive
+    Seq(IncrementalHint, NamesAsArguments).foreach(rule => extensions.injectResolutionRule(_ => rule))
     extensions.injectResolutionRule(_ => ResolveDeltaOutput)
     extensions.injectPostHocResolutionRule(new MaskStreams(_))
     extensions.injectPostHocResolutionRule(new StartCheck(_))

@@ -1,10 +1,12 @@
 package io.joinless.spark.start
 
 import io.joinless.spark.checkpoint.MarkedState
+import io.joinless.spark.compile.DeltaCompiler
 import io.joinless.spark.conf.Built
 import io.joinless.spark.errors.JoinlessErrors
 import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.joinless.SparkMembers
 
 /** Checks that this jar can run on the running Spark.
@@ -28,6 +30,11 @@ object SparkCheck {
         SPARK_VERSION,
         s"this build of Spark lacks $member, and the checkpoint $checkpoint holds state of Joinless"
       )
+
+  /** Fails if a query that starts was not compiled: the analyzer ignores the rule that does it. */
+  def compiled(query: LogicalPlan): Unit =
+    if (DeltaCompiler.hasMarks(query))
+      refuse(SPARK_VERSION, "the analyzer of this session ignores the rules that compile queries over changes")
 
   /** Throws the error that this Spark cannot be used. */
   private def refuse(found: String, what: String): Nothing =

@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.streaming.WriteToStream
   *
   *   - Confs of ours that do not exist; they can be set at any time before.
   *   - State of ours on a Spark that lacks a member that we need.
+  *   - Changes that were not compiled, since the session ignores the rule that does it.
   *   - A query whose join blocks or groups are not those that its checkpoint holds. (The first
   *     batch compares again, with data that only it knows: cells and ids of operators.)
   *   - Under `spark.joinless.mode=force`, a join that would stay with Spark, or whose results would
@@ -29,6 +30,7 @@ final class StartCheck(session: SparkSession) extends StartRule {
   override protected def started(write: WriteToStream): WriteToStream = {
     Inspection.conf(session).checkNames()
     SparkCheck.members(session, write.resolvedCheckpointLocation)
+    SparkCheck.compiled(write.inputQuery)
     if (Inspection.conf(session).enabled) check(write.inputQuery, write.resolvedCheckpointLocation)
     write
   }
