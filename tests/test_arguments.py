@@ -15,6 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 import joinless
 from joinless import _jvm
+from joinless._record import ViewRecord
 from joinless._target import Target
 from joinless.changes import incrementalEnumerate as enumerate_changes
 
@@ -140,6 +141,8 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
     "sql query": (lambda v: joinless.sql(v), [None, *WRONG_TEXT, FRAME], BLANK),
     "sql tables": (lambda v: joinless.sql("SELECT 1", v), NO_TABLES, NO_NAMES),
     "table name": (lambda v: joinless.table(v), [None, *WRONG_TEXT, FRAME], BLANK),
+    "verify view": (lambda v: joinless.verify(v), [None, *WRONG_TEXT, FRAME], BLANK),
+    "verify query": (lambda v: joinless.verify("t", v), [*WRONG_TEXT, FRAME], BLANK),
     "progress query": (lambda v: joinless.progress(v), [None, 5, FRAME.__class__, StreamingQuery], BLANK),
     "error query": (lambda v: joinless.error(v), [None, 5, StreamingQuery], BLANK),
     "incrementalEnumerate mode": (lambda v: enumerate_changes(FRAME, v), [], [None, 5, "all"]),
@@ -412,6 +415,6 @@ class WithoutDelta:
 def test_a_session_without_delta_gets_an_error_that_says_so() -> None:
     stream: Any = WithoutDelta()
     with pytest.raises(joinless.ApplyChangesError) as refused:
-        Target("view").create(stream, [], "cp")
+        Target("view").create(stream, [], ViewRecord(None, None, (), "cp"))
     assert refused.value.getCondition() == "JOINLESS_APPLY_CHANGES.NO_DELTA"
     assert "Failed to find the data source: delta. Give the session" in str(refused.value)

@@ -15,6 +15,7 @@ from joinless.errors import (
     ExtensionNotInstalledError,
     JoinlessError,
     SparkVersionError,
+    VerifyError,
 )
 from joinless.estimate import estimate
 from joinless.lookup import lookup, weight_of
@@ -22,6 +23,7 @@ from joinless.plan import Explanation, Reason, explain, why_not
 from joinless.running import Progress, Totals, error, progress
 from joinless.session import configure
 from joinless.tables import sql, table
+from joinless.verify import Verification, verify
 from joinless.view import materialize
 
 __version__ = "0.1.0"
@@ -37,6 +39,8 @@ __all__ = [
     "Reason",
     "SparkVersionError",
     "Totals",
+    "Verification",
+    "VerifyError",
     "apply_changes",
     "changelog",
     "configure",
@@ -56,6 +60,7 @@ __all__ = [
     "sample",
     "sql",
     "table",
+    "verify",
     "weight_of",
     "why_not",
 ]

@@ -50,17 +50,22 @@ class BatchNote:
             return None
 
 
-def newest_note(session: SparkSession, target: str, writer: str) -> BatchNote | None:
-    """The note of the newest commit of a writer; None if the last thousand commits have none."""
+def newest(session: SparkSession, target: str, writer: str) -> tuple[int, BatchNote | None]:
+    """The newest version of a table, and the note of the newest commit of a writer up to it; None
+    if the last thousand commits have none.
+    """
+    found, version = None, -1
     for commits in _COMMITS:
         history = session.sql(f"DESCRIBE HISTORY {target} LIMIT {commits}").collect()
         newest_first = sorted(history, key=lambda row: row["version"], reverse=True)
         notes = (BatchNote.of(row["userMetadata"]) for row in newest_first)
-        if found := next((note for note in notes if note and note.writer == writer), None):
-            return found
-        if len(history) < commits:
-            return None
-    return None
+        found, version = (
+            next((note for note in notes if note and note.writer == writer), None),
+            newest_first[0]["version"],
+        )
+        if found or len(history) < commits:
+            break
+    return version, found
 
 
 @contextmanager

@@ -73,6 +73,28 @@ def sql(session: SparkSession, what: str, query: str, given: dict[str, DataFrame
     return DataFrame(api.sql(session._jsparkSession, query, frames), session)
 
 
+def sql_at(session: SparkSession, query: str, database: str | None, checkpoint: str, batch_id: int) -> DataFrame:
+    """The result of the query over the versions of its Delta tables that a batch has read."""
+    api = _installed(session, "joinless.verify")
+    return DataFrame(api.sqlAt(session._jsparkSession, query, database, checkpoint, batch_id), session)
+
+
+def database(session: SparkSession, what: str) -> str:
+    """The current database, in SQL's spelling."""
+    return str(_installed(session, what).database(session._jsparkSession))
+
+
+def committed(session: SparkSession, checkpoint: str) -> int | None:
+    """The last committed batch of a checkpoint; None before the first."""
+    batch = _installed(session, "joinless.verify").committed(session._jsparkSession, checkpoint)
+    return None if batch is None else int(batch)
+
+
+def query_of(session: SparkSession, checkpoint: str) -> str:
+    """The id of the query of a checkpoint with a committed batch."""
+    return str(_installed(session, "joinless.verify").queryOf(session._jsparkSession, checkpoint))
+
+
 def deltas(df: DataFrame, form: str) -> DataFrame:
     """Returns the changes of the result of `df`."""
     return DataFrame(_api(df, "incrementalEnumerate").deltas(df._jdf, form), df.sparkSession)

@@ -5,7 +5,7 @@ checked before a row is written.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -22,8 +22,9 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from joinless._batches import BatchNote, newest_note
+from joinless._batches import BatchNote, newest
 from joinless._net import CHANGE_TYPE, WEIGHT, quoted
+from joinless._record import ViewRecord
 from joinless._refusals import JSON
 from joinless.errors import ApplyChangesError
 
@@ -51,8 +52,8 @@ class Target:
         """An error about this table."""
         return ApplyChangesError(what, {"target": self.name, **parameters})
 
-    def create(self, changes: DataFrame, key: Sequence[str], checkpoint: str | None) -> str:
-        """Creates the table with the columns of a query, if it does not exist and its
+    def create(self, changes: DataFrame, key: Sequence[str], view: ViewRecord) -> str:
+        """Creates the table of a view with the columns of its changes, if it does not exist and its
         checkpoint has not begun. Returns the checkpoint, which is in the table's folder if none is
         given.
 
@@ -60,7 +61,7 @@ class Target:
         changes cannot be applied. An existing table must be Delta's, and empty if the checkpoint is
         new. The commit of batch 0 checks that again.
         """
-        session = changes.sparkSession
+        session, checkpoint = changes.sparkSession, view.checkpoint
         exists = self._exists(session)
         if not exists and checkpoint is not None and _has_entries(session, checkpoint, "commits"):
             raise self.error("TARGET_GONE", checkpoint=checkpoint)
@@ -68,7 +69,7 @@ class Target:
         self.resolved_key(session, key, [name for name, _ in columns])
         if exists:
             detail = self.detail(session)
-            folder = checkpoint or _inside(detail)
+            folder = checkpoint or inside(detail)
             self.columns_of(changes)
             # The table may already contain a batch that was begun: it runs
             # again, and Delta skips it.
@@ -77,12 +78,14 @@ class Target:
             return folder
         self._check_types(columns)
         try:
-            session.sql(f"CREATE TABLE IF NOT EXISTS {self.name} ({_ddl(columns)}) USING delta")
+            properties = _properties(view.properties())
+            columns_of = f"({_ddl(columns)}) USING delta TBLPROPERTIES {properties}"
+            session.sql(f"CREATE TABLE IF NOT EXISTS {self.name} {columns_of}")
         except Exception as error:  # without Delta's classes it is raised as py4j's, not as Spark's
             if found := _LACKS_DELTA.search(str(error)):
                 raise self.error("NO_DELTA", found=found[0].strip()) from error
             raise
-        return checkpoint or _inside(self.detail(session))
+        return checkpoint or inside(self.detail(session))
 
     def _exists(self, session: SparkSession) -> bool:
         try:
@@ -95,7 +98,7 @@ class Target:
         marks = [name for name in (CHANGE_TYPE, WEIGHT) if name in df.columns]
         if len(marks) != 1:
             raise self.error("NO_CHANGES", columns=", ".join(df.columns))
-        fold = _fold(df.sparkSession)
+        fold = folding(df.sparkSession)
         given = _columns(df)
         self._check_types(given)
         fields = self._schema(df).fields
@@ -117,7 +120,7 @@ class Target:
 
     def resolved_key(self, session: SparkSession, key: Sequence[str], names: list[str]) -> list[int]:
         """The positions of the key columns."""
-        fold = _fold(session)
+        fold = folding(session)
         folded = [fold(name) for name in names]
         unknown = [name for name in key if fold(name) not in folded]
         if unknown:
@@ -137,6 +140,19 @@ class Target:
     def is_empty(self, session: SparkSession) -> bool:
         """Whether the table holds no row. Without files that is known without a job."""
         return self.detail(session)["numFiles"] == 0 or session.table(self.name).isEmpty()
+
+    def record(self, session: SparkSession, view: ViewRecord) -> ViewRecord | None:
+        """Records the view that fills the table, if the table names another one or none. Returns
+        what it named.
+        """
+        before = ViewRecord.of(self.detail(session)["properties"])
+        if before != view:
+            named = view.properties()
+            session.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES {_properties(named)}")
+            left = [name for name in (before.properties() if before else ()) if name not in named]
+            if left:
+                session.sql(f"ALTER TABLE {self.name} UNSET TBLPROPERTIES ({', '.join(map(_literal, left))})")
+        return before
 
     def claim(self, session: SparkSession, app_id: str) -> None:
         """Records in the table that this writer fills it, if the table is empty. A writer that
@@ -167,11 +183,11 @@ class Target:
         Then the checkpoint is older than the one that filled the table, and Delta would skip the
         batch as a repetition.
         """
-        newest = newest_note(session, self.name, note.writer)
-        if newest is None or newest.batch < note.batch:
+        _, last = newest(session, self.name, note.writer)
+        if last is None or last.batch < note.batch:
             return
-        if newest.batch > note.batch or newest.planned != note.planned:
-            raise self.error("CHECKPOINT_BEHIND", newest=str(newest.batch), batch=str(note.batch), app_id=note.writer)
+        if last.batch > note.batch or last.planned != note.planned:
+            raise self.error("CHECKPOINT_BEHIND", newest=str(last.batch), batch=str(note.batch), app_id=note.writer)
 
     def check_key(self, session: SparkSession, names: list[str]) -> None:
         """Raises if two rows have the same key."""
@@ -202,7 +218,7 @@ def is_lost(value: str, kind: DataType) -> str | None:
     return None
 
 
-def _inside(detail: Row) -> str:
+def inside(detail: Row) -> str:
     """The checkpoint in the folder of the table with these details."""
     return f"{detail['location'].rstrip('/')}/{_CHECKPOINT}"
 
@@ -220,11 +236,17 @@ def _has_entries(session: SparkSession, checkpoint: str, log: str) -> bool:
         return False
 
 
+def _properties(named: Mapping[str, str]) -> str:
+    return "(" + ", ".join(f"{_literal(name)} = {_literal(value)}" for name, value in named.items()) + ")"
+
+
 def _literal(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def _fold(session: SparkSession) -> Callable[[str], str]:
+def folding(session: SparkSession) -> Callable[[str], str]:
+    """Maps names that are one name in the session to one text."""
+    """What makes names equal that the session takes for one."""
     sensitive = session.conf.get("spark.sql.caseSensitive") == "true"
     return str if sensitive else str.lower
 

@@ -111,6 +111,24 @@ PACKAGE = {
         "This release of Joinless is built for Spark <supported>, found <found>. Install a PySpark it knows, for "
         "example: pip install 'pyspark~=<newest>.0'.",
     ),
+    "JOINLESS_VERIFY.COLUMNS": (
+        "42K0G",
+        "The view <view> has the columns <columns>, and the query <found>. Give a query with the same names.",
+    ),
+    "JOINLESS_VERIFY.NOT_A_VIEW": (
+        "42809",
+        "The table <view> does not say which query it is kept equal to: joinless.materialize does not keep it, or has "
+        "not been called since Joinless records that. Call joinless.materialize with its query, or give the query.",
+    ),
+    "JOINLESS_VERIFY.NO_BATCH": (
+        "55000",
+        "The view <view> has not completed its first batch. Wait for it: query.processAllAvailable().",
+    ),
+    "JOINLESS_VERIFY.NO_QUERY": (
+        "42809",
+        "The view <view> has a query<given>, which cannot be run again over earlier versions of tables. Give its text "
+        "over Delta tables: joinless.verify('<view>', query='SELECT ...').",
+    ),
 }
 
 
@@ -141,6 +159,13 @@ class SparkVersionError(JoinlessError):
     def __init__(self, found: str, supported: Sequence[str]) -> None:
         parameters = {"found": found, "supported": ", ".join(supported), "newest": supported[-1]}
         super().__init__(*_filled(PACKAGE, "JOINLESS_SPARK_VERSION", parameters))
+
+
+class VerifyError(JoinlessError):
+    """``JOINLESS_VERIFY.*``: why a table cannot be compared with a query."""
+
+    def __init__(self, what: str, **parameters: str) -> None:
+        super().__init__(*_filled(PACKAGE, f"JOINLESS_VERIFY.{what}", parameters))
 
 
 #: Conditions of ``joinless.apply_changes``, in the same form.

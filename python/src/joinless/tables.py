@@ -37,7 +37,7 @@ def table(name: str) -> DataFrame:
         ConnectUnsupportedError: the active session is Spark Connect's.
     """
     _arguments.text("joinless.table", "name", name)
-    return _jvm.table(_active("joinless.table"), name)
+    return _jvm.table(active("joinless.table"), name)
 
 
 def sql(query: str, tables: Mapping[str, DataFrame] | None = None) -> DataFrame:
@@ -76,10 +76,12 @@ def of_text(function: str, query: str, tables: Mapping[str, DataFrame] | None) -
     """The query, for a function of the package that takes its text."""
     _arguments.text(function, "query", query)
     given = _arguments.named_dataframes(function, "tables", {} if tables is None else tables)
-    return _jvm.sql(_active(function), function, query, given)
+    return _jvm.sql(active(function), function, query, given)
 
 
-def _active(function: str) -> SparkSession:
+def active(function: str) -> SparkSession:
+    """The active session, for a function of the package that takes names or texts."""
+    """The active session, for a function of the package that takes a text."""
     session = SparkSession.getActiveSession()
     if session is None:
         raise ValueError(f"{function} takes a text only where a session is active")

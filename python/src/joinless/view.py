@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from pyspark.errors import IllegalArgumentException
-from pyspark.sql import DataFrame
+from pyspark.errors import IllegalArgumentException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from joinless import _arguments, _jvm
+from joinless._record import ViewRecord
 from joinless._target import Target
 from joinless.apply import apply_changes
 from joinless.changes import enumerate_deltas
@@ -101,8 +102,25 @@ def materialize(
         writer = writer.trigger(availableNow=True)
     else:
         writer = _every(writer, _INTERVAL if trigger is None else trigger)
-    folder = Target(into).create(deltas, columns or [], given)
-    return writer.option("checkpointLocation", folder).start()
+    target, session = Target(into), deltas.sparkSession
+    view = _record(session, query, tables, given)
+    folder = target.create(deltas, columns or [], view)
+    before = target.record(session, view)
+    try:
+        return writer.option("checkpointLocation", folder).start()
+    except PySparkException:
+        if before is not None:  # the checkpoint is still that of the view before
+            target.record(session, before)
+        raise
+
+
+def _record(
+    session: SparkSession, query: DataFrame | str, tables: Mapping[str, DataFrame] | None, checkpoint: str | None
+) -> ViewRecord:
+    """What the table is to say of its view."""
+    if not isinstance(query, str):
+        return ViewRecord(None, None, (), checkpoint)
+    return ViewRecord(query, _jvm.database(session, "joinless.materialize"), tuple(tables or ()), checkpoint)
 
 
 def _check_trigger(trigger: object) -> None:

@@ -16,8 +16,9 @@ import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.source.{FullResult, LookupCost, Lookups, ResultsOnDemand}
 import io.joinless.spark.spec.{BlockSpec, NodeId, StateFormat}
 import io.joinless.spark.tables.QueryOverTables
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.joinless.{ExecutorCores, Plans}
+import org.apache.spark.sql.joinless.{CheckpointFolder, CheckpointLogs, ExecutorCores, Plans, QueryTexts}
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.{Column, DataFrame, Dataset, SparkSession}
 
@@ -102,6 +103,24 @@ object PythonApi {
     */
   def sql(session: SparkSession, query: String, named: java.util.Map[String, Dataset[_]]): DataFrame =
     QueryOverTables.query(session, query, named.asScala.view.mapValues(_.toDF()).toMap)
+
+  /** The result of the query when a batch of a checkpoint ends, over the versions of its Delta tables
+    * that the batch has read.
+    *
+    * @param database of names without one, in SQL's spelling; null for the current one
+    */
+  def sqlAt(session: SparkSession, query: String, database: String, checkpoint: String, batch: Long): DataFrame =
+    QueryOverTables.at(session, query, Option(database), checkpoint, batch)
+
+  /** The current database, in SQL's spelling. */
+  def database(session: SparkSession): String = QueryTexts.database(session)
+
+  /** The last committed batch of a checkpoint; null before the first. */
+  def committed(session: SparkSession, checkpoint: String): java.lang.Long =
+    new CheckpointFolder(session, new Path(checkpoint)).committed.map(java.lang.Long.valueOf).orNull
+
+  /** The id of the query that a checkpoint with a committed batch belongs to. */
+  def queryOf(session: SparkSession, checkpoint: String): String = new CheckpointLogs(session, checkpoint).query
 
   /** `df` as a stream whose rows are plain rows, even if `df` is a change feed. */
   def rows(df: Dataset[_]): DataFrame = Changes.rows(df.toDF())

@@ -152,6 +152,21 @@ object JoinlessErrors {
   def nothingChanges(text: String): JoinlessAnalysisException =
     analysis("JOINLESS_TABLE.NOTHING_CHANGES", "text" -> shortened(text))
 
+  /** A view whose query reads a stream is to be compared with it. */
+  def verifyStream(text: String): JoinlessAnalysisException =
+    analysis("JOINLESS_VERIFY.STREAM", "text" -> shortened(text))
+
+  /** A view is to be compared with its query over another table than it has read. */
+  def verifyReplaced(table: String): JoinlessAnalysisException = analysis("JOINLESS_VERIFY.REPLACED", "table" -> table)
+
+  /** A view has not read all rows that a table had when the view began. */
+  def verifyFirstRows(table: String): JoinlessAnalysisException =
+    analysis("JOINLESS_VERIFY.FIRST_ROWS", "table" -> table)
+
+  /** A view has read several versions of a table. */
+  def verifyVersions(table: String, versions: Seq[Long]): JoinlessAnalysisException =
+    analysis("JOINLESS_VERIFY.VERSIONS", "table" -> table, "versions" -> versions.sorted.mkString(", "))
+
   private def shortened(text: String, most: Int = 80): String = {
     val line = text.trim.replaceAll("\\s+", " ")
     if (line.length > most) line.take(most) + " …" else line

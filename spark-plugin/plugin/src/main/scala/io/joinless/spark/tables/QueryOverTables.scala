@@ -6,7 +6,7 @@ import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.inspect.Inspection
 import org.apache.spark.sql.catalyst.expressions.Alias
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
-import org.apache.spark.sql.joinless.{Plans, QueryTexts, TableLeaf}
+import org.apache.spark.sql.joinless.{CheckpointLogs, Plans, QueryTexts, TableLeaf}
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
 /** Tables as they change, and queries over them in SQL.
@@ -14,7 +14,8 @@ import org.apache.spark.sql.{DataFrame, SparkSession}
   * A query is analyzed as batch SQL, so its names mean what they mean there: common table
   * expressions and temporary views first, stored views as they are defined. Then each read of a
   * Delta table's latest version is replaced by the table's changes. Streams stay as they are, and
-  * so does a version that the query names.
+  * so does a version that the query names. [[at]] replaces them by the versions that a batch has read
+  * instead, which gives the rows that a view must have.
   */
 object QueryOverTables {
 
@@ -35,6 +36,38 @@ object QueryOverTables {
     }
     if (!over.isStreaming) throw JoinlessErrors.nothingChanges(text)
     Plans.dataFrame(session, over)
+  }
+
+  /** The result of the query when a batch of a checkpoint ends: batch SQL over the versions of the
+    * tables that the batch has read.
+    *
+    * @param database of names without one
+    */
+  def at(session: SparkSession, text: String, database: Option[String], checkpoint: String, batch: Long): DataFrame =
+    in(session) {
+      val analyzed =
+        QueryTexts.analyzed(session, text, Map.empty, database).getOrElse(throw JoinlessErrors.notAQuery(text))
+      if (analyzed.isStreaming) throw JoinlessErrors.verifyStream(text)
+      val logs = new CheckpointLogs(session, checkpoint)
+      val read = VersionsRead(logs, batch)
+        .getOrElse(throw JoinlessErrors.batchNotAvailable(batch, checkpoint, logs.batches))
+      val over = QueryTexts.replaced(analyzed) {
+        case leaf @ TableLeaf(table) if !table.pinned =>
+          replaced(leaf, table.name, atVersion(session, table.name, read))
+      }
+      Plans.dataFrame(session, over)
+    }
+
+  /** The rows of a table at the version that a batch has read. */
+  private def atVersion(session: SparkSession, name: String, read: VersionsRead): LogicalPlan = {
+    val id = session.sql(s"DESCRIBE DETAIL $name").select("id").head().getString(0)
+    Plans.analyzed(read.of(id) match {
+      case Seq(VersionRead(_, version, false)) => session.sql(s"SELECT * FROM $name VERSION AS OF $version")
+      case Seq() if read.someEmpty => session.table(name).limit(0)
+      case Seq() => throw JoinlessErrors.verifyReplaced(name)
+      case several if several.exists(_.begins) => throw JoinlessErrors.verifyFirstRows(name)
+      case several => throw JoinlessErrors.verifyVersions(name, several.map(_.version))
+    })
   }
 
   /** The changes of a table in place of its rows: the query's columns, the hidden ones that it reads

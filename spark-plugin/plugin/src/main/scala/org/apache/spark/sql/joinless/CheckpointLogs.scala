@@ -34,6 +34,14 @@ final class CheckpointLogs(val session: SparkSession, checkpoint: String) {
   /** Batches whose commit exists, ascending. */
   def batches: Seq[Long] = logs.commitLog.listBatchesOnDisk.toSeq
 
+  /** The id of the query that the checkpoint belongs to. It exists once a batch was begun. */
+  def query: String = logs.streamMetadata.id
+
+  /** What the sources had been read up to after a batch, in the order of the query's sources; None
+    * for a source of which nothing was read.
+    */
+  def offsets(batch: Long): Option[Seq[Option[String]]] = logs.offsetLog.get(batch).map(_.offsets.map(_.map(_.json)))
+
   /** The stores of an operator as of a committed batch; None if its logs are deleted.
     *
     * @param keyPrefix entries are found by that many of the first columns of their keys, too

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.joinless
 
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, Command, LogicalPlan, ParsedStatement, WithCTE}
+import org.apache.spark.sql.catalyst.util.quoteIfNeeded
 import org.apache.spark.sql.{DataFrame, SparkSession, classic}
 
 /** Queries given as text. Spark's parser and analyzer belong to the session's state, which is
@@ -11,11 +12,19 @@ object QueryTexts {
   /** The analyzed plan of a query; None if the text is another statement. Nothing is executed.
     *
     * @param named relations that the text calls by these names, whatever else is called so
+    * @param database a SQL name: names without a database belong to it; by default to the current
+    *   one
     */
-  def analyzed(session: SparkSession, text: String, named: Map[String, DataFrame]): Option[LogicalPlan] = {
-    // temporary views of another session with the same catalog and settings
-    val own = if (named.isEmpty) classicOf(session) else classicOf(session).cloneSession()
+  def analyzed(
+      session: SparkSession,
+      text: String,
+      named: Map[String, DataFrame],
+      database: Option[String] = None
+  ): Option[LogicalPlan] = {
+    // temporary views and the current database of another session with the same catalog and settings
+    val own = if (named.isEmpty && database.isEmpty) classicOf(session) else classicOf(session).cloneSession()
     own.withActive {
+      database.foreach(name => own.sql(s"USE $name"))
       named.foreach { case (name, df) =>
         classic.Dataset.ofRows(own, Plans.analyzed(df)).createOrReplaceTempView(name)
       }
@@ -47,5 +56,11 @@ object QueryTexts {
       case ref: CTERelationRef if streams(ref.cteId) && !ref.isStreaming => ref.copy(isStreaming = true)
     }
     if (marked.fastEquals(plan)) plan else streaming(marked) // one may read another
+  }
+
+  /** The current database of a session, as a SQL name with its catalog. */
+  def database(session: SparkSession): String = {
+    val manager = classicOf(session).sessionState.catalogManager
+    (manager.currentCatalog.name +: manager.currentNamespace).map(quoteIfNeeded).mkString(".")
   }
 }

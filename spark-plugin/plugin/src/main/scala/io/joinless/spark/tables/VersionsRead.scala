@@ -1,0 +1,48 @@
+package io.joinless.spark.tables
+
+import scala.util.Try
+
+import org.apache.spark.sql.joinless.CheckpointLogs
+import org.json4s.{JInt, JString}
+import org.json4s.jackson.JsonMethods.parse
+
+/** The versions of Delta tables that a query has read when a batch ends, by the tables' ids. They
+  * are in the offsets of its checkpoint.
+  *
+  * An offset names a version and a position in it. A negative position stands before the version.
+  * Delta reads a commit of a change data feed as a whole, so another position stands behind it.
+  * Only the rows that a table has when a query begins are read in parts (`isStartingVersion`).
+  *
+  * @param offsets in the order of the query's sources; None for one of which nothing was read
+  */
+final private[tables] case class VersionsRead(offsets: Seq[Option[VersionRead]]) {
+
+  /** Whether there is a source of which nothing was read. */
+  def someEmpty: Boolean = offsets.contains(None)
+
+  /** What each source of this table has read. */
+  def of(table: String): Seq[VersionRead] = offsets.flatten.filter(_.table == table).distinct
+}
+
+/** @param table the id of a Delta table
+  * @param version the last one of which all was read
+  * @param begins whether only a part of the table's first rows was read
+  */
+final private[tables] case class VersionRead(table: String, version: Long, begins: Boolean)
+
+private[tables] object VersionsRead {
+
+  /** What is read when a batch ends; None if its offsets are not there any more. */
+  def apply(logs: CheckpointLogs, batch: Long): Option[VersionsRead] =
+    logs.offsets(batch).map(offsets => VersionsRead(offsets.map(_.flatMap(of))))
+
+  /** The offset of a source; None if it is no Delta table. */
+  private def of(json: String): Option[VersionRead] = Try(parse(json)).toOption.flatMap { offset =>
+    (offset \ "reservoirId", offset \ "reservoirVersion", offset \ "index") match {
+      case (JString(table), JInt(version), JInt(index)) =>
+        val begins = (offset \ "isStartingVersion") == org.json4s.JBool(true)
+        Some(VersionRead(table, if (index < 0) version.toLong - 1 else version.toLong, begins))
+      case _ => None
+    }
+  }
+}
