@@ -141,6 +141,12 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
     "sql query": (lambda v: joinless.sql(v), [None, *WRONG_TEXT, FRAME], BLANK),
     "sql tables": (lambda v: joinless.sql("SELECT 1", v), NO_TABLES, NO_NAMES),
     "table name": (lambda v: joinless.table(v), [None, *WRONG_TEXT, FRAME], BLANK),
+    "replace view": (lambda v: joinless.replace(v, FRAME), [None, *WRONG_TEXT, FRAME], BLANK),
+    "replace query": (lambda v: joinless.replace("t", v), [None, 5, ["SELECT 1"]], BLANK),
+    "replace key": (lambda v: joinless.replace("t", FRAME, v), [5, b"k", ["k", 5], {"k"}], [[], "", ["k", " "]]),
+    "replace trigger": (lambda v: joinless.replace("t", FRAME, trigger=v), [*WRONG_TEXT, 1.5, True], BLANK),
+    "replace name": (lambda v: joinless.replace("t", FRAME, name=v), WRONG_TEXT, BLANK),
+    "replace tables": (lambda v: joinless.replace("t", "SELECT 1", tables=v), NO_TABLES, NO_NAMES),
     "verify view": (lambda v: joinless.verify(v), [None, *WRONG_TEXT, FRAME], BLANK),
     "verify query": (lambda v: joinless.verify("t", v), [*WRONG_TEXT, FRAME], BLANK),
     "progress query": (lambda v: joinless.progress(v), [None, 5, FRAME.__class__, StreamingQuery], BLANK),
@@ -415,6 +421,6 @@ class WithoutDelta:
 def test_a_session_without_delta_gets_an_error_that_says_so() -> None:
     stream: Any = WithoutDelta()
     with pytest.raises(joinless.ApplyChangesError) as refused:
-        Target("view").create(stream, [], ViewRecord(None, None, (), "cp"))
+        Target("view").create(stream, [], ViewRecord(None, None, (), "cp"), None)
     assert refused.value.getCondition() == "JOINLESS_APPLY_CHANGES.NO_DELTA"
     assert "Failed to find the data source: delta. Give the session" in str(refused.value)

@@ -129,6 +129,7 @@ def test_the_examples_of_docstrings_run(spark: SparkSession, tmp_path: Path) -> 
         joinless.sql,
         joinless.materialize,
         joinless.verify,
+        joinless.replace,
     ):
         for example in finder.find(function, globs=names):
             example.globs = names
@@ -136,7 +137,7 @@ def test_the_examples_of_docstrings_run(spark: SparkSession, tmp_path: Path) -> 
     for query in spark.streams.active + names["spark"].streams.active:  # type: ignore[attr-defined]
         query.stop()
     make_active(spark)
-    for table in ("reached", "per_src", "per_dst", "links"):
+    for table in ("reached", "per_src", "per_dst", "seen", "links"):
         spark.sql(f"DROP TABLE {table}")
     assert run > 12
     assert runner.failures == 0

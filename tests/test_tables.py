@@ -119,6 +119,46 @@ def test_a_table_begins_with_its_rows_and_goes_on_with_its_feed(tables: Shop) ->
         spark.sql(statement)
 
 
+def test_samples_of_tables_in_a_text(tables: Shop) -> None:
+    spark = tables.session
+    kept("SELECT * FROM sample(TABLE(orders), 7, 3)", "few")
+    kept(
+        "SELECT customer, COUNT(*) AS n FROM sample(TABLE(SELECT * FROM bought), 2, 3, customer) GROUP BY customer",
+        "each",
+    )
+    sizes = {
+        row["customer"]: min(row["n"], 2)
+        for row in spark.sql("SELECT customer, COUNT(*) AS n FROM bought GROUP BY customer").collect()
+    }
+    assert {row["customer"]: row["n"] for row in spark.table("each").collect()} == sizes
+    tables.commit("orders", "DELETE FROM {t} WHERE id > 4")
+    kept("SELECT * FROM sample(TABLE(orders), 7, 3)", "few")
+    assert bag(spark.table("few")) == bag(spark.table("orders"))
+    with pytest.raises(AnalysisException, match="JOINLESS_NOT_STREAMING"):
+        spark.sql("SELECT * FROM sample(TABLE(orders), 7, 3)")
+
+
+def test_a_target_that_the_query_reads_and_a_column_without_a_name_are_refused(tables: Shop) -> None:
+    for sql, into, condition in (
+        ("SELECT * FROM orders", "tables.ORDERS", "TARGET_IS_READ"),
+        ("SELECT a.id FROM orders a WHERE a.id IN (SELECT id FROM items)", "items", "TARGET_IS_READ"),
+        (f"SELECT * FROM {tables.at('orders')}", tables.at("orders"), "TARGET_IS_READ"),
+        (f"SELECT * FROM {tables.at('orders')}", "orders", "TARGET_IS_READ"),
+        ("SELECT * FROM orders", tables.at("orders"), "TARGET_IS_READ"),
+        ("SELECT * FROM orders", "a b c", "TARGET_NAME"),
+        ("SELECT * FROM orders", str(tables.folder / "orders"), "TARGET_NAME"),
+        ("SELECT item, COUNT(*) FROM orders GROUP BY item", "never", "COLUMN_NAME"),
+    ):
+        with pytest.raises(joinless.ApplyChangesError) as refused:
+            kept(sql, into)
+        assert refused.value.getCondition() == f"JOINLESS_APPLY_CHANGES.{condition}", sql
+    assert not tables.session.catalog.tableExists("never")
+    kept("SELECT id FROM items", "ids")
+    with pytest.raises(joinless.ApplyChangesError, match="TARGET_IS_READ"):
+        joinless.replace("ids", "SELECT id FROM ids")
+    kept("SELECT id FROM items", "ids")
+
+
 def test_a_temporary_view_of_the_targets_name_is_named(tables: Shop) -> None:
     tables.session.range(1).createOrReplaceTempView("hidden")
     try:
@@ -206,7 +246,7 @@ def test_a_feed_that_cannot_be_switched_on_is_an_error_with_the_statement(tables
         joinless.sql("SELECT id FROM reserved")
     assert refused.value.getCondition() == "JOINLESS_TABLE.FEED_IS_OFF"
     statement = "ALTER TABLE spark_catalog.tables.reserved SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')"
-    assert f"Its owner can run: {statement}" in str(refused.value)
+    assert f"switches it on, fails: {statement} Remove the cause" in str(refused.value)
     assert "_change_type" in str(refused.value), "what Delta says"
 
 

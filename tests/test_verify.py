@@ -42,7 +42,7 @@ def kept(query: Any, into: str, **options: Any) -> None:
 
 def refused(condition: str, view: str, **options: Any) -> str:
     """The message with which `verify` refuses."""
-    with pytest.raises((joinless.VerifyError, AnalysisException)) as raised:
+    with pytest.raises((joinless.ViewError, AnalysisException)) as raised:
         joinless.verify(view, **options)
     assert raised.value.getCondition() == condition
     return str(raised.value)
@@ -140,22 +140,22 @@ def test_a_table_that_was_empty_when_the_view_began(shop: Shop) -> None:
 
 def test_what_cannot_be_compared_is_named(shop: Shop) -> None:
     spark = shop.session
-    refused("JOINLESS_VERIFY.NOT_A_VIEW", "orders")
+    refused("JOINLESS_VIEW.NOT_A_VIEW", "orders")
     with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
         joinless.verify("nothing")
     kept(joinless.sql(PER_CITY), "of_dataframe")
-    assert "query given as a DataFrame" in refused("JOINLESS_VERIFY.NO_QUERY", "of_dataframe")
+    assert "query given as a DataFrame" in refused("JOINLESS_VIEW.NO_QUERY", "of_dataframe")
     assert joinless.verify("of_dataframe", query=PER_CITY).is_equal
-    assert "town" in refused("JOINLESS_VERIFY.COLUMNS", "of_dataframe", query="SELECT city AS town FROM customers")
+    assert "town" in refused("JOINLESS_VIEW.COLUMNS", "of_dataframe", query="SELECT city AS town FROM customers")
     kept("SELECT id FROM some", "given", tables={"some": joinless.table("orders")})
-    assert "(some)" in refused("JOINLESS_VERIFY.NO_QUERY", "given")
+    assert "(some)" in refused("JOINLESS_VIEW.NO_QUERY", "given")
     with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
         kept("SELECT 1 / (id - 1) AS x FROM items", "failed")
-    refused("JOINLESS_VERIFY.NO_BATCH", "failed")
+    refused("JOINLESS_VIEW.NO_BATCH", "failed")
     kept("SELECT id FROM items", "replaced")
     spark.sql("DROP TABLE items")
     spark.sql("CREATE TABLE items (id INT, name STRING) USING delta")
-    assert "items" in refused("JOINLESS_VERIFY.REPLACED", "replaced")
+    assert "items" in refused("JOINLESS_VIEW.REPLACED", "replaced")
 
 
 def test_a_start_that_is_refused_leaves_the_record(shop: Shop) -> None:

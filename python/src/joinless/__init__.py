@@ -15,11 +15,12 @@ from joinless.errors import (
     ExtensionNotInstalledError,
     JoinlessError,
     SparkVersionError,
-    VerifyError,
+    ViewError,
 )
 from joinless.estimate import estimate
 from joinless.lookup import lookup, weight_of
 from joinless.plan import Explanation, Reason, explain, why_not
+from joinless.replace import replace
 from joinless.running import Progress, Totals, error, progress
 from joinless.session import configure
 from joinless.tables import sql, table
@@ -40,7 +41,7 @@ __all__ = [
     "SparkVersionError",
     "Totals",
     "Verification",
-    "VerifyError",
+    "ViewError",
     "apply_changes",
     "changelog",
     "configure",
@@ -56,6 +57,7 @@ __all__ = [
     "materialize",
     "page",
     "progress",
+    "replace",
     "rows",
     "sample",
     "sql",

@@ -90,6 +90,16 @@ def committed(session: SparkSession, checkpoint: str) -> int | None:
     return None if batch is None else int(batch)
 
 
+def places(df: DataFrame) -> list[str]:
+    """The names or the paths of the tables that a streaming query reads."""
+    return list(_api(df, "joinless.materialize").places(df._jdf))
+
+
+def keep_folders(session: SparkSession, table: str, kept: list[str]) -> None:
+    """Removes the folders that views keep in the folder of a table, but these."""
+    _installed(session, "joinless.replace").keepFolders(session._jsparkSession, table, kept)
+
+
 def query_of(session: SparkSession, checkpoint: str) -> str:
     """The id of the query of a checkpoint with a committed batch."""
     return str(_installed(session, "joinless.verify").queryOf(session._jsparkSession, checkpoint))

@@ -8,6 +8,7 @@ the Julian calendar did not have.
 from __future__ import annotations
 
 import datetime
+from decimal import Decimal
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -31,7 +32,11 @@ def _literal(value: Any, of: DataType | None) -> Column:
         if value.tzinfo is None and not isinstance(of, TimestampType):
             return lit(value.isoformat()).cast("timestamp_ntz")
         return lit(_moment(value)).cast("timestamp")
-    return lit(value.isoformat()).cast("date") if isinstance(value, datetime.date) else lit(value)
+    if isinstance(value, datetime.date):
+        return lit(value.isoformat()).cast("date")
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return lit(Decimal(value))
+    return lit(value)
 
 
 def _moment(time: datetime.datetime) -> str:

@@ -7,11 +7,16 @@ was filled before there were such records.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 #: The version of the record. A reader refuses no later one: it only adds properties.
 _FORMAT = "1"
+
+#: The folder of the checkpoint in that of the table. VACUUM leaves folders alone whose names begin
+#: with an underscore.
+CHECKPOINT = "_joinless"
 
 #: The property that each view has.
 _VIEW = "joinless.view"
@@ -25,13 +30,20 @@ class ViewRecord:
         query: the text of the query; None if it was given as a DataFrame.
         database: names in the text without a database belong to this one; None without a text.
         given: names in the text that stand for given DataFrames.
-        checkpoint: the folder of the checkpoint; None if it is in the folder of the table.
+        checkpoint: the folder of the checkpoint; None if it is ``_joinless`` in the folder of the
+            table; a name such as ``_joinless_2`` of another one there.
     """
 
     query: str | None
     database: str | None
     given: tuple[str, ...]
     checkpoint: str | None
+
+    def folder(self, location: str) -> str:
+        """The checkpoint, if the table is at this location."""
+        if self.checkpoint is None or re.fullmatch(f"{CHECKPOINT}_[0-9]+", self.checkpoint):
+            return f"{location.rstrip('/')}/{self.checkpoint or CHECKPOINT}"
+        return self.checkpoint
 
     def properties(self) -> dict[str, str]:
         """The properties of the table; those that are empty are left out."""
@@ -55,8 +67,3 @@ class ViewRecord:
             tuple(json.loads(properties.get("joinless.given", "[]"))),
             properties.get("joinless.checkpoint"),
         )
-
-    @staticmethod
-    def names() -> tuple[str, ...]:
-        """All properties that a record may have."""
-        return tuple(ViewRecord("", "", ("",), "").properties())

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -22,6 +22,7 @@ from pyspark.sql.types import (
     VariantType,
 )
 
+from joinless import _jvm
 from joinless._batches import BatchNote, newest
 from joinless._net import CHANGE_TYPE, WEIGHT, quoted
 from joinless._record import ViewRecord
@@ -33,10 +34,6 @@ _LACKS_DELTA = re.compile(r"\[(DATA_SOURCE_NOT_FOUND|DELTA_CONFIGURE_SPARK_SESSI
 
 #: The property of a target that names the writer which found it empty: the app id of its commits.
 _WRITER = "joinless.writer"
-
-#: The folder of the checkpoint in that of the table. VACUUM leaves folders alone whose names begin
-#: with an underscore.
-_CHECKPOINT = "_joinless"
 
 #: The metadata field in which Spark keeps the declared type of a column of strings.
 _DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
@@ -52,46 +49,73 @@ class Target:
         """An error about this table."""
         return ApplyChangesError(what, {"target": self.name, **parameters})
 
-    def create(self, changes: DataFrame, key: Sequence[str], view: ViewRecord) -> str:
+    def found(self, session: SparkSession) -> Row | None:
+        """Returns what Delta says of the table, or None if there is no such table. Raises if it is
+        another one than a Delta table.
+        """
+        try:
+            there = bool(session.table(self.name).columns)
+        except ParseException as error:
+            raise self.error("TARGET_NAME") from error
+        except AnalysisException:
+            return None
+        return self.detail(session) if there else None
+
+    def create(self, changes: DataFrame, key: Sequence[str], view: ViewRecord, there: Row | None) -> str:
         """Creates the table of a view with the columns of its changes, if it does not exist and its
-        checkpoint has not begun. Returns the checkpoint, which is in the table's folder if none is
-        given.
+        checkpoint has not begun. Returns the checkpoint.
 
         Before that, it checks the columns and the key, so that no table is created to which the
-        changes cannot be applied. An existing table must be Delta's, and empty if the checkpoint is
-        new. The commit of batch 0 checks that again.
+        changes cannot be applied. An existing table must be empty if the checkpoint is new. The
+        commit of batch 0 checks that again.
+
+        Args:
+            changes: the changes of the view's result.
+            key: columns that were given as its key.
+            view: the view.
+            there: what `found` returns.
         """
-        session, checkpoint = changes.sparkSession, view.checkpoint
-        exists = self._exists(session)
-        if not exists and checkpoint is not None and _has_entries(session, checkpoint, "commits"):
-            raise self.error("TARGET_GONE", checkpoint=checkpoint)
-        columns = _columns(changes)
-        self.resolved_key(session, key, [name for name, _ in columns])
-        if exists:
-            detail = self.detail(session)
-            folder = checkpoint or inside(detail)
+        session = changes.sparkSession
+        if there is None and view.checkpoint is not None and _has_entries(session, view.checkpoint, "commits"):
+            raise self.error("TARGET_GONE", checkpoint=view.checkpoint)
+        if there is None:
+            self.check_new(changes, key)
+        else:
+            self.resolved_key(session, key, [name for name, _ in _columns(changes)])
+            self.check_not_read(changes, there)
+            folder = view.folder(there["location"])
             self.columns_of(changes)
             # The table may already contain a batch that was begun: it runs
             # again, and Delta skips it.
             if not _has_entries(session, folder, "offsets") and not self.is_empty(session):
                 raise self.error("TARGET_NOT_EMPTY")
             return folder
-        self._check_types(columns)
+        named = f"({_ddl(_columns(changes))}) USING delta TBLPROPERTIES {_properties(view.properties())}"
         try:
-            properties = _properties(view.properties())
-            columns_of = f"({_ddl(columns)}) USING delta TBLPROPERTIES {properties}"
-            session.sql(f"CREATE TABLE IF NOT EXISTS {self.name} {columns_of}")
+            session.sql(f"CREATE TABLE IF NOT EXISTS {self.name} {named}")
         except Exception as error:  # without Delta's classes it is raised as py4j's, not as Spark's
             if found := _LACKS_DELTA.search(str(error)):
                 raise self.error("NO_DELTA", found=found[0].strip()) from error
             raise
-        return checkpoint or inside(self.detail(session))
+        return view.folder(self.detail(session)["location"])
 
-    def _exists(self, session: SparkSession) -> bool:
-        try:
-            return bool(session.table(self.name).columns)
-        except AnalysisException:
-            return False
+    def check_new(self, changes: DataFrame, key: Sequence[str]) -> None:
+        """Raises if no table can have the columns of these changes, or they lack one of the key."""
+        columns = _columns(changes)
+        self.resolved_key(changes.sparkSession, key, [name for name, _ in columns])
+        self._check_types(columns)
+        if unnamed := next((name for name, _ in columns if re.search(r"[ ,;{}()\n\t=]", name)), None):
+            raise self.error("COLUMN_NAME", column=unnamed)
+
+    def check_not_read(self, changes: DataFrame, there: Row) -> None:
+        """Raises if the query reads the table, by its name or by its folder."""
+        session = changes.sparkSession
+        fold, name, folder = folding(session), there["name"], _plain(there["location"])
+        for place in _jvm.places(changes):
+            if name is None and not _plain(place).startswith("/"):  # another name of the folder
+                place = next((row["location"] for row in _details(session, place)), place)
+            if _plain(place) == folder or (name is not None and fold(place) == fold(name)):
+                raise self.error("TARGET_IS_READ")
 
     def columns_of(self, df: DataFrame) -> dict[str, DataType]:
         """The columns of a batch by the target's names, in the order of the batch."""
@@ -141,25 +165,25 @@ class Target:
         """Whether the table holds no row. Without files that is known without a job."""
         return self.detail(session)["numFiles"] == 0 or session.table(self.name).isEmpty()
 
-    def record(self, session: SparkSession, view: ViewRecord) -> ViewRecord | None:
-        """Records the view that fills the table, if the table names another one or none. Returns
-        what it named.
+    def record(self, session: SparkSession, view: ViewRecord, before: ViewRecord | None, **others: str) -> None:
+        """Records the view that fills the table in place of the one that it names, and other
+        properties with it.
         """
-        before = ViewRecord.of(self.detail(session)["properties"])
-        if before != view:
-            named = view.properties()
-            session.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES {_properties(named)}")
-            left = [name for name in (before.properties() if before else ()) if name not in named]
-            if left:
-                session.sql(f"ALTER TABLE {self.name} UNSET TBLPROPERTIES ({', '.join(map(_literal, left))})")
-        return before
+        named = view.properties() | {f"joinless.{name}": value for name, value in others.items()}
+        session.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES {_properties(named)}")
+        self.forget(session, [name for name in (before.properties() if before else ()) if name not in named])
+
+    def forget(self, session: SparkSession, names: Sequence[str]) -> None:
+        """Removes properties of the table."""
+        if names:
+            session.sql(f"ALTER TABLE {self.name} UNSET TBLPROPERTIES IF EXISTS ({', '.join(map(_literal, names))})")
 
     def claim(self, session: SparkSession, app_id: str) -> None:
         """Records in the table that this writer fills it, if the table is empty. A writer that
         found it empty before and is alive detects that by `check_writer`. A table that holds rows
         is left alone: its commit refuses it, or skips a batch that runs again.
         """
-        if self._writer(session) != app_id and self.is_empty(session):
+        if self.writer(session) != app_id and self.is_empty(session):
             session.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ('{_WRITER}' = {_literal(app_id)})")
 
     def check_writer(self, session: SparkSession, note: BatchNote) -> None:
@@ -167,13 +191,13 @@ class Target:
         never began with the table: it is another table, or was created anew. Outside of streams it
         is unknown whether batch 0 has run.
         """
-        writer = self._writer(session)
+        writer = self.writer(session)
         if writer is None and note.planned is not None:
             raise self.error("TARGET_REPLACED", batch=str(note.batch), app_id=note.writer)
         if writer not in (None, note.writer):
             raise self.error("TARGET_TAKEN", writer=str(writer), app_id=note.writer)
 
-    def _writer(self, session: SparkSession) -> str | None:
+    def writer(self, session: SparkSession) -> str | None:
         """The writer that the table names; None if only shared writers began it."""
         properties = session.sql(f"SHOW TBLPROPERTIES {self.name}").collect()
         return next((str(row["value"]) for row in properties if row["key"] == _WRITER), None)
@@ -218,9 +242,16 @@ def is_lost(value: str, kind: DataType) -> str | None:
     return None
 
 
-def inside(detail: Row) -> str:
-    """The checkpoint in the folder of the table with these details."""
-    return f"{detail['location'].rstrip('/')}/{_CHECKPOINT}"
+def _details(session: SparkSession, table: str) -> list[Row]:
+    """What Delta says of a table, by its name without quotes; nothing if it knows none."""
+    try:
+        return session.sql(f"DESCRIBE DETAIL {'.'.join(map(quoted, table.split('.')))}").collect()
+    except PySparkException:
+        return []
+
+
+def _plain(path: str) -> str:
+    return path.removeprefix("file:").rstrip("/")
 
 
 def _columns(changes: DataFrame) -> list[tuple[str, DataType]]:

@@ -80,10 +80,10 @@ def apply_changes(
     _arguments.text("joinless.apply_changes", "target", target)
     _arguments.text("joinless.apply_changes", "app_id", app_id, optional=True)
     _arguments.flag("joinless.apply_changes", "shared", shared)
-    return _Applier(Target(target), _arguments.as_columns("joinless.apply_changes", "key", key), app_id, shared)
+    return Applier(Target(target), _arguments.as_columns("joinless.apply_changes", "key", key), app_id, shared)
 
 
-class _Applier:
+class Applier:
     """The function that `apply_changes` returns."""
 
     def __init__(self, target: Target, key: list[str] | None, app_id: str | None, shared: bool) -> None:
@@ -92,6 +92,7 @@ class _Applier:
         self.key_is_unique = False
 
     def __call__(self, df: DataFrame, batch_id: int) -> None:
+        """Applies the changes of a batch."""
         _arguments.batch("joinless.apply_changes", df, batch_id)
         session = df.sparkSession
         query_id = _query_id(session)

@@ -111,20 +111,20 @@ PACKAGE = {
         "This release of Joinless is built for Spark <supported>, found <found>. Install a PySpark it knows, for "
         "example: pip install 'pyspark~=<newest>.0'.",
     ),
-    "JOINLESS_VERIFY.COLUMNS": (
+    "JOINLESS_VIEW.COLUMNS": (
         "42K0G",
         "The view <view> has the columns <columns>, and the query <found>. Give a query with the same names.",
     ),
-    "JOINLESS_VERIFY.NOT_A_VIEW": (
+    "JOINLESS_VIEW.NOT_A_VIEW": (
         "42809",
         "The table <view> does not say which query it is kept equal to: joinless.materialize does not keep it, or has "
-        "not been called since Joinless records that. Call joinless.materialize with its query, or give the query.",
+        "not been called since Joinless records that. Call joinless.materialize with its query first.",
     ),
-    "JOINLESS_VERIFY.NO_BATCH": (
+    "JOINLESS_VIEW.NO_BATCH": (
         "55000",
         "The view <view> has not completed its first batch. Wait for it: query.processAllAvailable().",
     ),
-    "JOINLESS_VERIFY.NO_QUERY": (
+    "JOINLESS_VIEW.NO_QUERY": (
         "42809",
         "The view <view> has a query<given>, which cannot be run again over earlier versions of tables. Give its text "
         "over Delta tables: joinless.verify('<view>', query='SELECT ...').",
@@ -161,11 +161,11 @@ class SparkVersionError(JoinlessError):
         super().__init__(*_filled(PACKAGE, "JOINLESS_SPARK_VERSION", parameters))
 
 
-class VerifyError(JoinlessError):
-    """``JOINLESS_VERIFY.*``: why a table cannot be compared with a query."""
+class ViewError(JoinlessError):
+    """``JOINLESS_VIEW.*``: why a table is not compared with its query, or not given another one."""
 
     def __init__(self, what: str, **parameters: str) -> None:
-        super().__init__(*_filled(PACKAGE, f"JOINLESS_VERIFY.{what}", parameters))
+        super().__init__(*_filled(PACKAGE, f"JOINLESS_VIEW.{what}", parameters))
 
 
 #: Conditions of ``joinless.apply_changes``, in the same form.
@@ -176,10 +176,16 @@ APPLY_CHANGES = {
         "batch <batch>: it is an older copy of the one that has filled the table. Changes would be lost. Fill an empty "
         "table with a new checkpoint, or bring the newest checkpoint back.",
     ),
+    "JOINLESS_APPLY_CHANGES.COLUMN_NAME": (
+        "42602",
+        "The result has a column <column>. Delta allows no space and none of ,;{}()= in the name of a column of the "
+        "target <target>. Give the column a name: <column> AS name.",
+    ),
     "JOINLESS_APPLY_CHANGES.COLUMNS_DIFFER": (
         "42K0G",
         "The changes have the columns (<result>), the target <target> has (<columns>). Make names and types equal: "
-        "rename or cast in the query. A query that needs other columns needs a new target and a new checkpoint, both.",
+        "rename or cast in the query; a column of a source may have another type now. To give a view other columns, "
+        "call joinless.replace. A query of your own then needs a new target and a new checkpoint, both.",
     ),
     "JOINLESS_APPLY_CHANGES.KEY_NOT_UNIQUE": (
         "23505",
@@ -223,6 +229,15 @@ APPLY_CHANGES = {
         "0A000",
         "The target <target> is no Delta table (<format>). Write to a Delta table, or apply the changes in a function "
         "of your own.",
+    ),
+    "JOINLESS_APPLY_CHANGES.TARGET_IS_READ": (
+        "42809",
+        "The query reads its own target <target>, and would follow its own changes. Name another table.",
+    ),
+    "JOINLESS_APPLY_CHANGES.TARGET_NAME": (
+        "42602",
+        "The target <target> is no name of a table. Give a name as in SQL, such as sales.revenue, or a path as "
+        "delta.`/data/revenue`.",
     ),
     "JOINLESS_APPLY_CHANGES.TARGET_NOT_EMPTY": (
         "55000",

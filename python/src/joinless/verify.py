@@ -12,8 +12,8 @@ from joinless import _arguments, _jvm
 from joinless._batches import newest
 from joinless._net import cells, quoted
 from joinless._record import ViewRecord
-from joinless._target import Target, folding, inside
-from joinless.errors import VerifyError
+from joinless._target import Target, folding
+from joinless.errors import ViewError
 from joinless.tables import active
 
 #: Two sums of floating-point numbers in another order differ by less than this part of them.
@@ -79,10 +79,10 @@ def verify(view: str, query: str | None = None) -> Verification:
         The number of rows that differ, and the rows.
 
     Raises:
-        VerifyError: ``JOINLESS_VERIFY.NOT_A_VIEW`` if `materialize` does not keep the table,
+        ViewError: ``JOINLESS_VIEW.NOT_A_VIEW`` if `materialize` does not keep the table,
             ``NO_QUERY`` if it was given a DataFrame or reads one, and no text is given here,
             ``NO_BATCH`` before the first batch has ended, ``COLUMNS`` if `query` has other columns.
-        AnalysisException: ``JOINLESS_VERIFY.STREAM`` if the query reads a stream, ``FIRST_ROWS``
+        AnalysisException: ``JOINLESS_VIEW.STREAM`` if the query reads a stream, ``FIRST_ROWS``
             while the view has read only a part of a table's first rows, ``REPLACED`` if a table was
             created anew, ``VERSIONS`` if the view has read several versions of a table. Spark's
             errors if the view, a table, or a version of it does not exist.
@@ -96,24 +96,24 @@ def verify(view: str, query: str | None = None) -> Verification:
     columns = session.table(view).columns
     detail = Target(view).detail(session)
     if (record := ViewRecord.of(detail["properties"])) is None:
-        raise VerifyError("NOT_A_VIEW", view=view)
+        raise ViewError("NOT_A_VIEW", view=view)
     text, database = (record.query, record.database) if query is None else (query, None)
     if text is None or (query is None and record.given):
         given = f" that reads DataFrames ({', '.join(record.given)})" if record.given else " given as a DataFrame"
-        raise VerifyError("NO_QUERY", view=view, given=given)
-    checkpoint = record.checkpoint or inside(detail)
+        raise ViewError("NO_QUERY", view=view, given=given)
+    checkpoint = record.folder(detail["location"])
     # What is committed is read before the version: later batches up to the one of the version's
     # newest note have changed it, and none in between has.
     committed = _jvm.committed(session, checkpoint)
     if committed is None:
-        raise VerifyError("NO_BATCH", view=view)
+        raise ViewError("NO_BATCH", view=view)
     version, note = newest(session, view, _jvm.query_of(session, checkpoint))
     batch = committed if note is None else max(committed, note.batch)
     expected = _jvm.sql_at(session, text, database, checkpoint, batch)
     folded = folding(session)
     named = {folded(name): name for name in expected.columns}
     if len(named) != len(expected.columns) or set(named) != {folded(name) for name in columns}:
-        raise VerifyError("COLUMNS", view=view, columns=", ".join(columns), found=", ".join(expected.columns))
+        raise ViewError("COLUMNS", view=view, columns=", ".join(columns), found=", ".join(expected.columns))
     actual = session.sql(f"SELECT * FROM {view} VERSION AS OF {version}")
     compared = _compared(actual, expected.select(*[quoted(named[folded(name)]) for name in columns]))
     rows, missing, extra, rounded = _totals(compared)

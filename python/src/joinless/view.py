@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import replace as replaced
 
 from pyspark.errors import IllegalArgumentException, PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from joinless import _arguments, _jvm
 from joinless._record import ViewRecord
+from joinless._staged import Staged
 from joinless._target import Target
 from joinless.apply import apply_changes
 from joinless.changes import enumerate_deltas
@@ -54,8 +57,8 @@ def materialize(
             exist, it is created with the columns of the query. With a new checkpoint it must be
             empty. A name outlives the process only if the catalog does; a path always does.
         checkpoint: a folder that belongs to this view alone. With the same folder, the view
-            continues where it stopped. By default ``_joinless`` in the folder of the table, so that
-            a dropped table takes it along.
+            continues where it stopped. By default the one that the table names, or ``_joinless`` in
+            the folder of a new table, so that a dropped table takes it along.
         key: columns that are unique in the result. By default the key of the query: the columns of
             its GROUP BY, of DISTINCT, or of `latest`. If the query has none, the table is a bag.
         trigger: how often a batch begins, by default every ``"10 seconds"``. With ``"0 seconds"``
@@ -74,10 +77,11 @@ def materialize(
             table is created.
         ApplyChangesError: ``JOINLESS_APPLY_CHANGES.TARGET_GONE`` if the checkpoint has begun and
             the table does not exist: to create a view anew, remove both. ``NO_DELTA`` if the
-            session cannot create a Delta table. ``COLUMNS_DIFFER``, ``UNKNOWN_KEY`` and
-            ``UNSUPPORTED_TYPE`` of the same condition if columns, key or types do not fit,
-            ``TARGET_NOT_DELTA``, and ``TARGET_NOT_EMPTY`` with a new checkpoint. Other errors of
-            `apply_changes` are raised by a batch; `joinless.error(query)` returns them.
+            session cannot create a Delta table. ``COLUMNS_DIFFER``, ``UNKNOWN_KEY``,
+            ``UNSUPPORTED_TYPE`` and ``COLUMN_NAME`` of the same condition if columns, key or types
+            do not fit, ``TARGET_NOT_DELTA``, ``TARGET_IS_READ`` if the query reads the table, and
+            ``TARGET_NOT_EMPTY`` with a new checkpoint. Other errors of `apply_changes` are raised
+            by a batch; `joinless.error(query)` returns them.
         TypeError, ValueError: an argument of another type or value, or a trigger that is no
             interval.
         IllegalArgumentException: a query of this name runs already.
@@ -85,54 +89,86 @@ def materialize(
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
     """
     _arguments.text("joinless.materialize", "into", into)
-    _check_trigger(trigger)
-    _arguments.text("joinless.materialize", "name", name, optional=True)
     given = None if checkpoint is None else _arguments.as_path("joinless.materialize", "checkpoint", checkpoint)
-    columns = _arguments.as_columns("joinless.materialize", "key", key)
-    if tables is not None and not isinstance(query, str):
-        raise ValueError("joinless.materialize takes tables only with the text of a query")
-    df = of_text("joinless.materialize", query, tables) if isinstance(query, str) else query
-    if not hasattr(df, "sparkSession"):
-        raise TypeError(f"joinless.materialize takes a DataFrame or the text of a query as query, and got {query!r}")
-    deltas = enumerate_deltas(df, "weight")
-    found = _jvm.result_key(df)
-    writer = deltas.writeStream.foreachBatch(apply_changes(into, columns or found or None))
-    writer = writer.queryName(name or into)
-    if trigger == _AVAILABLE:
-        writer = writer.trigger(availableNow=True)
-    else:
-        writer = _every(writer, _INTERVAL if trigger is None else trigger)
-    target, session = Target(into), deltas.sparkSession
-    view = _record(session, query, tables, given)
-    folder = target.create(deltas, columns or [], view)
-    before = target.record(session, view)
+    view = prepared("joinless.materialize", query, key, trigger, name, tables)
+    session, target = view.deltas.sparkSession, Target(into)
+    there = target.found(session)
+    if begun := Staged.begun(session, target, there):
+        begun.finish()
+        there = target.found(session)
+    before = None if there is None else ViewRecord.of(there["properties"])
+    record = replaced(view.record, checkpoint=given if given is not None or before is None else before.checkpoint)
+    folder = target.create(view.deltas, view.key, record, there)
+    # While the view runs, its start is refused, and a change of the table could stop its batch.
+    runs = any(active.name == (name or into) for active in session.streams.active)
+    changed = there is not None and record != before and not runs
+    if changed:
+        target.record(session, record, before)
+    writer = view.deltas.writeStream.foreachBatch(apply_changes(into, view.key or view.found or None))
+    writer = _every(writer.queryName(name or into), "joinless.materialize", trigger)
     try:
         return writer.option("checkpointLocation", folder).start()
     except PySparkException:
-        if before is not None:  # the checkpoint is still that of the view before
-            target.record(session, before)
+        if changed and before is not None:  # the checkpoint is still that of the view before
+            target.record(session, before, record)
         raise
 
 
-def _record(
-    session: SparkSession, query: DataFrame | str, tables: Mapping[str, DataFrame] | None, checkpoint: str | None
-) -> ViewRecord:
-    """What the table is to say of its view."""
+@dataclass(frozen=True)
+class Prepared:
+    """A view that can be started.
+
+    Attributes:
+        deltas: the changes of its result.
+        key: the columns that were given as its key.
+        found: the key of its query.
+        record: what its table is to say of it, without the checkpoint.
+    """
+
+    deltas: DataFrame
+    key: list[str]
+    found: list[str]
+    record: ViewRecord
+
+
+def prepared(
+    function: str,
+    query: DataFrame | str,
+    key: str | Sequence[str] | None,
+    trigger: str | None,
+    name: str | None,
+    tables: Mapping[str, DataFrame] | None,
+) -> Prepared:
+    """The view that these arguments of a function describe. Nothing is created."""
+    _check_trigger(function, trigger)
+    _arguments.text(function, "name", name, optional=True)
+    columns = _arguments.as_columns(function, "key", key)
+    if tables is not None and not isinstance(query, str):
+        raise ValueError(f"{function} takes tables only with the text of a query")
+    df = of_text(function, query, tables) if isinstance(query, str) else query
+    if not hasattr(df, "sparkSession"):
+        raise TypeError(f"{function} takes a DataFrame or the text of a query as query, and got {query!r}")
+    deltas = enumerate_deltas(df, "weight")
+    found = _jvm.result_key(df)
+    _every(deltas.writeStream, function, trigger)
     if not isinstance(query, str):
-        return ViewRecord(None, None, (), checkpoint)
-    return ViewRecord(query, _jvm.database(session, "joinless.materialize"), tuple(tables or ()), checkpoint)
+        return Prepared(deltas, columns or [], found, ViewRecord(None, None, (), None))
+    database = _jvm.database(df.sparkSession, function)
+    return Prepared(deltas, columns or [], found, ViewRecord(query, database, tuple(tables or ()), None))
 
 
-def _check_trigger(trigger: object) -> None:
-    message = f"joinless.materialize takes {_TRIGGERS} as trigger, and got {trigger!r}"
+def _check_trigger(function: str, trigger: object) -> None:
+    message = f"{function} takes {_TRIGGERS} as trigger, and got {trigger!r}"
     if trigger is not None and not isinstance(trigger, str):
         raise TypeError(message)
     if isinstance(trigger, str) and not trigger.strip():
         raise ValueError(message)
 
 
-def _every(writer: DataStreamWriter, interval: str) -> DataStreamWriter:
+def _every(writer: DataStreamWriter, function: str, trigger: str | None) -> DataStreamWriter:
+    if trigger == _AVAILABLE:
+        return writer.trigger(availableNow=True)
     try:
-        return writer.trigger(processingTime=interval)
+        return writer.trigger(processingTime=trigger or _INTERVAL)
     except IllegalArgumentException as error:
-        raise ValueError(f"joinless.materialize takes {_TRIGGERS} as trigger, and got {interval!r}") from error
+        raise ValueError(f"{function} takes {_TRIGGERS} as trigger, and got {trigger!r}") from error

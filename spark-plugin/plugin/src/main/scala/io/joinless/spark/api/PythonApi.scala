@@ -15,10 +15,10 @@ import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.source.{FullResult, LookupCost, Lookups, ResultsOnDemand}
 import io.joinless.spark.spec.{BlockSpec, NodeId, StateFormat}
-import io.joinless.spark.tables.QueryOverTables
+import io.joinless.spark.tables.{QueryOverTables, ViewFolders}
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.joinless.{CheckpointFolder, CheckpointLogs, ExecutorCores, Plans, QueryTexts}
+import org.apache.spark.sql.joinless.{CheckpointFolder, CheckpointLogs, ExecutorCores, Plans, QueryTexts, StreamLeaf}
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.{Column, DataFrame, Dataset, SparkSession}
 
@@ -118,6 +118,14 @@ object PythonApi {
   /** The last committed batch of a checkpoint; null before the first. */
   def committed(session: SparkSession, checkpoint: String): java.lang.Long =
     new CheckpointFolder(session, new Path(checkpoint)).committed.map(java.lang.Long.valueOf).orNull
+
+  /** The names or the paths of the tables that a streaming query reads. */
+  def places(df: Dataset[_]): Array[String] =
+    Plans.analyzed(df.toDF()).collectWithSubqueries { case StreamLeaf(leaf) => leaf.place }.flatten.distinct.toArray
+
+  /** Removes the folders that views keep in the folder of a table, but these. */
+  def keepFolders(session: SparkSession, table: String, kept: java.util.List[String]): Unit =
+    ViewFolders.keep(session, table, kept.asScala.toSet)
 
   /** The id of the query that a checkpoint with a committed batch belongs to. */
   def queryOf(session: SparkSession, checkpoint: String): String = new CheckpointLogs(session, checkpoint).query

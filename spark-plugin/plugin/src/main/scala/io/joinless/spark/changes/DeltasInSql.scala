@@ -1,5 +1,7 @@
 package io.joinless.spark.changes
 
+import scala.util.DynamicVariable
+
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.marks.{UnresolvedDeltaOutput, UnresolvedExpiry, UnresolvedSample}
 import io.joinless.spark.plans.values.DeltaForm
@@ -153,15 +155,25 @@ object IncrementalHint extends Rule[LogicalPlan] {
 /** Adds the mark once the columns of its query are resolved. */
 object ResolveDeltaOutput extends Rule[LogicalPlan] {
 
+  private val readsTables = new DynamicVariable(false)
+
+  /** Within `body`, which analyzes a query, the mark may stand above tables that are read as they
+    * change, and are no streams yet.
+    */
+  private[spark] def overTables[A](body: => A): A = readsTables.withValue(true)(body)
+
+  private def mustStream(plan: LogicalPlan): Unit =
+    if (!plan.isStreaming && !readsTables.value) throw JoinlessErrors.notStreaming()
+
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
     case UnresolvedDeltaOutput(child, form) if child.resolved =>
-      if (!child.isStreaming) throw JoinlessErrors.notStreaming()
+      mustStream(child)
       Changes.marked(child, form)
     case UnresolvedExpiry(child, column, after) if child.resolved =>
-      if (!child.isStreaming) throw JoinlessErrors.notStreaming()
+      mustStream(child)
       Changes.expiring(child, column, after)
     case UnresolvedSample(child, size, seed, by) if child.resolved =>
-      if (!child.isStreaming) throw JoinlessErrors.notStreaming()
+      mustStream(child)
       Changes.sampling(child, size, seed, Option.when(by.nonEmpty)(by))
   }
 }

@@ -154,18 +154,22 @@ object JoinlessErrors {
 
   /** A view whose query reads a stream is to be compared with it. */
   def verifyStream(text: String): JoinlessAnalysisException =
-    analysis("JOINLESS_VERIFY.STREAM", "text" -> shortened(text))
+    analysis("JOINLESS_VIEW.STREAM", "text" -> shortened(text))
+
+  /** A view whose query draws a sample is to be compared with it. */
+  def verifySample(text: String): JoinlessAnalysisException =
+    analysis("JOINLESS_VIEW.SAMPLE", "text" -> shortened(text))
 
   /** A view is to be compared with its query over another table than it has read. */
-  def verifyReplaced(table: String): JoinlessAnalysisException = analysis("JOINLESS_VERIFY.REPLACED", "table" -> table)
+  def verifyReplaced(table: String): JoinlessAnalysisException = analysis("JOINLESS_VIEW.REPLACED", "table" -> table)
 
   /** A view has not read all rows that a table had when the view began. */
   def verifyFirstRows(table: String): JoinlessAnalysisException =
-    analysis("JOINLESS_VERIFY.FIRST_ROWS", "table" -> table)
+    analysis("JOINLESS_VIEW.FIRST_ROWS", "table" -> table)
 
   /** A view has read several versions of a table. */
   def verifyVersions(table: String, versions: Seq[Long]): JoinlessAnalysisException =
-    analysis("JOINLESS_VERIFY.VERSIONS", "table" -> table, "versions" -> versions.sorted.mkString(", "))
+    analysis("JOINLESS_VIEW.VERSIONS", "table" -> table, "versions" -> versions.sorted.mkString(", "))
 
   private def shortened(text: String, most: Int = 80): String = {
     val line = text.trim.replaceAll("\\s+", " ")

@@ -2,8 +2,10 @@ package io.joinless.spark.tables
 
 import scala.collection.mutable
 
+import io.joinless.spark.changes.ResolveDeltaOutput
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.inspect.Inspection
+import io.joinless.spark.plans.marks.SampleOf
 import org.apache.spark.sql.catalyst.expressions.Alias
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.joinless.{CheckpointLogs, Plans, QueryTexts, TableLeaf}
@@ -14,8 +16,8 @@ import org.apache.spark.sql.{DataFrame, SparkSession}
   * A query is analyzed as batch SQL, so its names mean what they mean there: common table
   * expressions and temporary views first, stored views as they are defined. Then each read of a
   * Delta table's latest version is replaced by the table's changes. Streams stay as they are, and
-  * so does a version that the query names. [[at]] replaces them by the versions that a batch has read
-  * instead, which gives the rows that a view must have.
+  * so does a version that the query names. [[at]] reads the versions that a batch has read instead,
+  * which gives the rows that a view must have.
   */
 object QueryOverTables {
 
@@ -27,9 +29,9 @@ object QueryOverTables {
     * @param named relations that the query calls by these names
     */
   def query(session: SparkSession, text: String, named: Map[String, DataFrame]): DataFrame = in(session) {
-    val analyzed = QueryTexts.analyzed(session, text, named).getOrElse(throw JoinlessErrors.notAQuery(text))
+    val plan = analyzed(session, text, named, None)
     val changes = mutable.Map.empty[String, LogicalPlan]
-    val over = QueryTexts.replaced(analyzed) {
+    val over = QueryTexts.replaced(plan) {
       case leaf @ TableLeaf(table) if !table.pinned =>
         val relation = changes.getOrElseUpdate(table.name, Plans.analyzed(TableChanges(session, table.name)))
         replaced(leaf, table.name, relation)
@@ -45,13 +47,13 @@ object QueryOverTables {
     */
   def at(session: SparkSession, text: String, database: Option[String], checkpoint: String, batch: Long): DataFrame =
     in(session) {
-      val analyzed =
-        QueryTexts.analyzed(session, text, Map.empty, database).getOrElse(throw JoinlessErrors.notAQuery(text))
-      if (analyzed.isStreaming) throw JoinlessErrors.verifyStream(text)
+      val plan = analyzed(session, text, Map.empty, database)
+      if (plan.isStreaming) throw JoinlessErrors.verifyStream(text)
+      if (plan.exists(_.isInstanceOf[SampleOf])) throw JoinlessErrors.verifySample(text)
       val logs = new CheckpointLogs(session, checkpoint)
       val read = VersionsRead(logs, batch)
         .getOrElse(throw JoinlessErrors.batchNotAvailable(batch, checkpoint, logs.batches))
-      val over = QueryTexts.replaced(analyzed) {
+      val over = QueryTexts.replaced(plan) {
         case leaf @ TableLeaf(table) if !table.pinned =>
           replaced(leaf, table.name, atVersion(session, table.name, read))
       }
@@ -82,6 +84,16 @@ object QueryOverTables {
       },
       changes
     )
+
+  /** The query as batch SQL, in which the marks of Joinless may stand above tables. */
+  private def analyzed(
+      session: SparkSession,
+      text: String,
+      named: Map[String, DataFrame],
+      database: Option[String]
+  ): LogicalPlan = ResolveDeltaOutput
+    .overTables(QueryTexts.analyzed(session, text, named, database))
+    .getOrElse(throw JoinlessErrors.notAQuery(text))
 
   private def in(session: SparkSession)(query: => DataFrame): DataFrame = {
     if (!Inspection.hasExtension(session)) throw JoinlessErrors.extensionNotInstalled()

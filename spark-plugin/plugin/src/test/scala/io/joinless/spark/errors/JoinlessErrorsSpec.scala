@@ -85,6 +85,7 @@ class JoinlessErrorsSpec extends AnyFunSuite {
     JoinlessErrors.notAQuery("DROP TABLE orders"),
     JoinlessErrors.nothingChanges("SELECT 1"),
     JoinlessErrors.verifyStream("SELECT * FROM clicks"),
+    JoinlessErrors.verifySample("SELECT * FROM sample(TABLE(orders), 10)"),
     JoinlessErrors.verifyReplaced("orders"),
     JoinlessErrors.verifyFirstRows("orders"),
     JoinlessErrors.verifyVersions("orders", Seq(4, 5)),

@@ -164,7 +164,7 @@ object Reason {
   val StaticSideOfChangelog: Code = Code(
     "STATIC_SIDE_OF_CHANGELOG",
     "A changelog meets the static side <static>. A delete must find there what its insert found, and nothing ensures that it does.",
-    "Read the static side as a stream, or as a changelog; or join it behind incrementalEnumerate()."
+    "Read it as it changes: a Delta table by joinless.table(name), another one as a stream, which tables={...} of joinless.sql may name."
   )
   val StaticPartOfUnion: Code = Code(
     "STATIC_PART_OF_UNION",

@@ -1,0 +1,71 @@
+"""`replace`: another query for the table of a view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace as replaced
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+
+from joinless import _arguments
+from joinless._record import ViewRecord
+from joinless._staged import Staged
+from joinless._target import Target
+from joinless.errors import ViewError
+from joinless.view import materialize, prepared
+
+
+def replace(
+    view: str,
+    query: DataFrame | str,
+    key: str | Sequence[str] | None = None,
+    trigger: str | None = None,
+    name: str | None = None,
+    tables: Mapping[str, DataFrame] | None = None,
+) -> StreamingQuery:
+    """Gives a view another query.
+
+    The new query reads its tables from their first rows on, into a table of its own. The view goes
+    on meanwhile. Then one commit brings the view's table to the new result: rows that are equal
+    stay, or all are written where the columns differ. The old query stops, and the new one
+    continues. If this is interrupted, the view has the rows of the old query or of the new one:
+    call `replace` again, or `materialize` with the new query once ``joinless.query`` in the
+    properties of the table is its text.
+
+    >>> joinless.materialize("SELECT dst FROM links", "seen", trigger="availableNow").awaitTermination()
+    >>> query = joinless.replace("seen", "SELECT dst, COUNT(*) AS n FROM links GROUP BY dst")
+    >>> spark.table("seen").columns
+    ['dst', 'n']
+
+    Args:
+        view: the table that `materialize` keeps, by its name or as ``delta.`/path` ``.
+        query: as for `materialize`.
+        key: as for `materialize`.
+        trigger: of the new query, when it has replaced the old one; as for `materialize`.
+        name: as for `materialize`.
+        tables: as for `materialize`.
+
+    Returns:
+        The running query, when the table has its rows.
+
+    Raises:
+        ViewError: ``JOINLESS_VIEW.NOT_A_VIEW`` if `materialize` does not keep the table.
+        AnalysisException, ApplyChangesError: the errors of `materialize`. Nothing is changed then.
+        StreamingQueryException: the new query has failed. Nothing is changed then.
+        TypeError, ValueError: an argument of another type or value.
+        ExtensionNotInstalledError: the session runs without Joinless.
+        ConnectUnsupportedError: the session is Spark Connect's.
+    """
+    _arguments.text("joinless.replace", "view", view)
+    new = prepared("joinless.replace", query, key, trigger, name, tables)
+    session, target = new.deltas.sparkSession, Target(view)
+    session.table(view)  # Spark's error if there is none
+    there = target.detail(session)
+    if (before := ViewRecord.of(there["properties"])) is None:
+        raise ViewError("NOT_A_VIEW", view=view)
+    target.check_not_read(new.deltas, there)
+    staged = Staged.new(session, target, there["location"], before)
+    staged.fill(new.deltas, new.key or new.found, f"{name or view} (replacement)")
+    staged.switch(replaced(new.record, checkpoint=staged.name), before)
+    return materialize(query, view, key=key, trigger=trigger, name=name, tables=tables)

@@ -1,0 +1,208 @@
+"""`replace`: another query for a view, interrupted anywhere.
+
+The oracle is the new query as batch SQL; until the switch, the rows that the view had.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException, IllegalArgumentException, StreamingQueryException
+from pyspark.sql import SparkSession
+
+import joinless
+from joinless import _jvm
+from joinless._staged import Staged
+from joinless._target import Target
+from joinless.apply import Applier
+from support import oracles
+from support.database import database
+from support.shop import TABLES, Shop
+
+#: Queries of one result schema, and of others.
+COUNTS = "SELECT customer, COUNT(*) AS n FROM orders GROUP BY customer"
+LARGE = "SELECT customer, COUNT(*) AS n FROM orders WHERE pieces > 1 GROUP BY customer"
+NAMED = """SELECT c.city, COUNT(*) AS n, MAX(o.pieces) AS most
+           FROM orders o JOIN customers c ON o.customer = c.id GROUP BY c.city"""
+BAG = """SELECT o.customer, n.n FROM orders o
+         LEFT JOIN (SELECT item, COUNT(*) AS n FROM orders GROUP BY item) n ON o.item = n.item"""
+
+#: Where a replacement is interrupted: before a call with arguments of this kind.
+KILLED_BEFORE: dict[str, tuple[Any, str, Callable[..., bool]]] = {
+    "the switch": (Staged, "switch", lambda *_: True),
+    "the rows are replaced": (Staged, "finish", lambda *_: True),
+    "the end is recorded": (Target, "forget", lambda _, session, names: "joinless.replacing" in names),
+    "what is left is removed": (_jvm, "keep_folders", lambda session, table, kept: len(kept) == 2),
+}
+
+
+class Killed(Exception):
+    """In place of a process that ends."""
+
+
+@pytest.fixture
+def shop(spark: SparkSession, tmp_path: Path) -> Iterator[Shop]:
+    """The shop's tables in a database."""
+    with database(spark, "replaced", tmp_path):
+        shop = Shop(spark, tmp_path)
+        for table, columns in TABLES.items():
+            spark.sql(f"CREATE TABLE {table} ({columns}) USING delta")
+        shop.fill(customers=5, items=4, orders=20)
+        yield shop
+
+
+def kept(query: str, into: str = "view", **options: Any) -> None:
+    """Brings a view up to date."""
+    joinless.materialize(query, into, trigger="availableNow", **options).awaitTermination()
+
+
+def check(shop: Shop, query: str, view: str = "view") -> None:
+    """Whether the view has the rows of the query."""
+    assert oracles.bag(shop.session.table(view).collect()) == oracles.bag(shop.session.sql(query).collect()), query
+
+
+def folders(shop: Shop) -> set[str]:
+    """What views keep in the folder of the table."""
+    return {path.name for path in (shop.folder / "view").glob("_joinless*")}
+
+
+def test_a_view_goes_on_with_each_new_query(shop: Shop) -> None:
+    rng = random.Random(2)
+    kept(COUNTS)
+    for number, query in enumerate([LARGE, NAMED, BAG], start=2):
+        shop.random_commit(rng)
+        joinless.replace("view", query, trigger="availableNow").awaitTermination()
+        check(shop, query)
+        assert joinless.verify("view").is_equal
+        assert folders(shop) == {f"_joinless_{number}", f"_joinless_{number - 1}".removesuffix("_1")}
+        shop.random_commit(rng)
+        kept(query)
+        check(shop, query)
+    with pytest.raises(AnalysisException, match="STATE_MISMATCH"):
+        kept(COUNTS)
+
+
+def test_rows_that_are_equal_stay(shop: Shop) -> None:
+    spark = shop.session
+    kept(COUNTS)
+    spark.sql("ALTER TABLE view SET TBLPROPERTIES (delta.enableChangeDataFeed = true)")
+    before = shop.version("view")
+    joinless.replace("view", f"{COUNTS} HAVING COUNT(*) <> 4", trigger="availableNow").awaitTermination()
+    changed = spark.sql(f"SELECT * FROM table_changes('view', {before + 1})").groupBy("_change_type").count().collect()
+    fours = spark.sql(f"SELECT * FROM ({COUNTS}) WHERE n = 4").count()
+    assert {row["_change_type"]: row["count"] for row in changed} == ({"delete": fours} if fours else {})
+
+
+def test_the_old_query_runs_until_the_switch_and_not_after_it(shop: Shop) -> None:
+    spark = shop.session
+    old = joinless.materialize(COUNTS, "view", trigger="0 seconds")
+    old.processAllAvailable()
+    new = joinless.replace("view", LARGE, trigger="0 seconds")
+    assert not old.isActive
+    assert old.exception() is None
+    assert [query.name for query in spark.streams.active] == ["view"]
+    shop.commit("orders", "INSERT INTO {t} VALUES (900, 1, 1, 9)")
+    new.processAllAvailable()
+    check(shop, LARGE)
+
+
+def test_an_old_query_elsewhere_can_write_no_more(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one of another application, which `replace` cannot stop."""
+    old = joinless.materialize(COUNTS, "view", trigger="0 seconds")
+    old.processAllAvailable()
+    monkeypatch.setattr(_jvm, "active_query", lambda _: (_ for _ in ()).throw(AnalysisException("not here")))
+    joinless.replace("view", LARGE, trigger="availableNow", name="new").awaitTermination()
+    shop.commit("orders", "INSERT INTO {t} VALUES (900, 1, 1, 9)")
+    with pytest.raises(StreamingQueryException, match="TARGET_TAKEN"):
+        old.processAllAvailable()
+    kept(LARGE)
+    check(shop, LARGE)
+
+
+@pytest.mark.parametrize("new", [LARGE, NAMED], ids=["the same columns", "other columns"])
+@pytest.mark.parametrize("before", KILLED_BEFORE)
+def test_a_replacement_that_is_killed(shop: Shop, monkeypatch: pytest.MonkeyPatch, before: str, new: str) -> None:
+    kept(COUNTS)
+    rows = oracles.bag(shop.session.table("view").collect())
+    shop.commit("orders", "DELETE FROM {t} WHERE id = 3")
+    owner, name, when = KILLED_BEFORE[before]
+    original = getattr(owner, name)
+
+    def killed(*args: Any, **named: Any) -> Any:
+        if when(*args):
+            raise Killed
+        return original(*args, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, name, killed)
+        with pytest.raises(Killed):
+            joinless.replace("view", new, trigger="availableNow")
+    recorded = {row["key"]: row["value"] for row in shop.session.sql("SHOW TBLPROPERTIES view").collect()}
+    assert recorded["joinless.query"] == (COUNTS if before == "the switch" else new)
+    if before in ("the switch", "the rows are replaced"):
+        assert oracles.bag(shop.session.table("view").collect()) == rows
+    if before == "the switch":
+        kept(COUNTS)
+        check(shop, COUNTS)
+        joinless.replace("view", new, trigger="availableNow").awaitTermination()
+        assert folders(shop) == {"_joinless", "_joinless_2"}
+    else:
+        shop.commit("orders", "INSERT INTO {t} VALUES (900, 1, 1, 9)")
+        kept(new)
+    check(shop, new)
+    assert joinless.verify("view").is_equal
+
+
+def test_a_call_while_the_view_runs_is_refused_and_the_view_goes_on(shop: Shop) -> None:
+    query = joinless.materialize(COUNTS, "view", trigger="0 seconds")
+    query.processAllAvailable()
+    version = shop.version("view")
+    for again in (COUNTS, COUNTS + " HAVING COUNT(*) > 0"):
+        with pytest.raises(IllegalArgumentException, match="already active"):
+            joinless.materialize(again, "view")
+    assert shop.version("view") == version
+    shop.commit("orders", "INSERT INTO {t} VALUES (900, 1, 1, 9)")
+    query.processAllAvailable()
+    check(shop, COUNTS)
+
+
+def test_a_replacement_that_fails_changes_nothing(shop: Shop) -> None:
+    kept(COUNTS)
+    version = shop.version("view")
+    with pytest.raises(StreamingQueryException, match="DIVIDE_BY_ZERO"):
+        joinless.replace("view", "SELECT customer, 1 / (id - 1) AS n FROM orders")
+    with pytest.raises(AnalysisException, match="UNRESOLVED_COLUMN"):
+        joinless.replace("view", "SELECT town FROM customers")
+    assert shop.version("view") == version
+    shop.commit("orders", "DELETE FROM {t} WHERE id = 3")
+    kept(COUNTS)
+    check(shop, COUNTS)
+    with pytest.raises(joinless.ViewError, match="NOT_A_VIEW"):
+        joinless.replace("orders", COUNTS)
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        joinless.replace("nothing", COUNTS)
+
+
+def test_tables_that_are_read_in_parts_are_switched_to_as_a_whole(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first rows of a replacement may take several batches."""
+    for i in range(4):
+        shop.commit("orders", f"INSERT INTO {{t}} VALUES ({700 + i}, {i}, 1, 1)")
+    kept(COUNTS)
+    seen = []
+    call = Applier.__call__
+
+    def noted(self: Applier, df: Any, batch: int) -> None:
+        call(self, df, batch)
+        seen.append((self.target.name, batch))
+
+    monkeypatch.setattr(Applier, "__call__", noted)
+    parts = shop.session.readStream.option("readChangeFeed", "true").option("maxFilesPerTrigger", 1).table("orders")
+    df = joinless.changelog(parts).where("pieces > 0").groupBy("customer").count().withColumnRenamed("count", "n")
+    joinless.replace("view", df, trigger="availableNow").awaitTermination()
+    check(shop, COUNTS.replace("orders", "orders WHERE pieces > 0"))
+    assert len([target for target, _ in seen if target.endswith("_rows`")]) > 2
+    assert [batch for target, batch in seen if target == "view"] == [0], "one commit"
