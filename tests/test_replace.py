@@ -123,8 +123,14 @@ def test_an_old_query_elsewhere_can_write_no_more(shop: Shop, monkeypatch: pytes
     check(shop, LARGE)
 
 
-@pytest.mark.parametrize("new", [LARGE, NAMED], ids=["the same columns", "other columns"])
-@pytest.mark.parametrize("before", KILLED_BEFORE)
+@pytest.mark.parametrize(
+    ("before", "new"),
+    [(before, LARGE) for before in KILLED_BEFORE] + [(before, NAMED) for before in list(KILLED_BEFORE)[1:3]],
+    ids=[
+        *(f"{before}, the same columns" for before in KILLED_BEFORE),
+        *(f"{before}, other columns" for before in list(KILLED_BEFORE)[1:3]),
+    ],
+)
 def test_a_replacement_that_is_killed(shop: Shop, monkeypatch: pytest.MonkeyPatch, before: str, new: str) -> None:
     kept(COUNTS)
     rows = oracles.bag(shop.session.table("view").collect())
@@ -161,9 +167,10 @@ def test_a_call_while_the_view_runs_is_refused_and_the_view_goes_on(shop: Shop) 
     query = joinless.materialize(COUNTS, "view", trigger="0 seconds")
     query.processAllAvailable()
     version = shop.version("view")
-    for again in (COUNTS, COUNTS + " HAVING COUNT(*) > 0"):
-        with pytest.raises(IllegalArgumentException, match="already active"):
-            joinless.materialize(again, "view")
+    with pytest.raises(IllegalArgumentException, match="already active"):
+        joinless.materialize(COUNTS, "view")
+    with pytest.raises(AnalysisException, match="STATE_MISMATCH"):
+        joinless.materialize(LARGE, "view")
     assert shop.version("view") == version
     shop.commit("orders", "INSERT INTO {t} VALUES (900, 1, 1, 9)")
     query.processAllAvailable()

@@ -138,7 +138,7 @@ def test_samples_of_tables_in_a_text(tables: Shop) -> None:
         spark.sql("SELECT * FROM sample(TABLE(orders), 7, 3)")
 
 
-def test_a_target_that_the_query_reads_and_a_column_without_a_name_are_refused(tables: Shop) -> None:
+def test_targets_and_columns_are_named_as_their_errors_say(tables: Shop) -> None:
     for sql, into, condition in (
         ("SELECT * FROM orders", "tables.ORDERS", "TARGET_IS_READ"),
         ("SELECT a.id FROM orders a WHERE a.id IN (SELECT id FROM items)", "items", "TARGET_IS_READ"),
@@ -153,6 +153,9 @@ def test_a_target_that_the_query_reads_and_a_column_without_a_name_are_refused(t
             kept(sql, into)
         assert refused.value.getCondition() == f"JOINLESS_APPLY_CHANGES.{condition}", sql
     assert not tables.session.catalog.tableExists("never")
+    named = "SELECT item, COUNT(*) AS name FROM orders GROUP BY item"
+    kept(named, tables.at("named"))
+    assert bag(tables.session.table(tables.at("named"))) == bag(tables.session.sql(named))
     kept("SELECT id FROM items", "ids")
     with pytest.raises(joinless.ApplyChangesError, match="TARGET_IS_READ"):
         joinless.replace("ids", "SELECT id FROM ids")
