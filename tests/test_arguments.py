@@ -147,6 +147,7 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
     "replace trigger": (lambda v: joinless.replace("t", FRAME, trigger=v), [*WRONG_TEXT, 1.5, True], BLANK),
     "replace name": (lambda v: joinless.replace("t", FRAME, name=v), WRONG_TEXT, BLANK),
     "replace tables": (lambda v: joinless.replace("t", "SELECT 1", tables=v), NO_TABLES, NO_NAMES),
+    "status views": (lambda v: joinless.status(v), [5, b"k", ["k", 5], {"k"}], [[], "", ["k", " "]]),
     "verify view": (lambda v: joinless.verify(v), [None, *WRONG_TEXT, FRAME], BLANK),
     "verify query": (lambda v: joinless.verify("t", v), [*WRONG_TEXT, FRAME], BLANK),
     "progress query": (lambda v: joinless.progress(v), [None, 5, FRAME.__class__, StreamingQuery], BLANK),

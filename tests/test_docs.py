@@ -75,14 +75,15 @@ def test_the_first_view_of_the_readme_is_what_the_readme_shows(
 def test_the_programs_of_a_page_run_and_print_what_the_page_shows(
     page: str, in_a_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", (ROOT / "docs" / page).read_text(), re.DOTALL)
+    text = (ROOT / "docs" / page).read_text()
+    blocks = list(re.finditer(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", text, re.DOTALL))
     assert len(blocks) > 1
     names: dict[str, object] = {}
-    for program, shown in blocks:
+    for program, shown in (block.groups() for block in blocks):
         # Spark resolves relative paths by the folder that its process started in.
         exec(re.sub(r'"(cp[\w-]*)"', rf'"{in_a_folder}/\1"', program), names)
         printed = capsys.readouterr().out
-        if shown:
+        if shown is not None:
             assert printed.strip() == shown.strip()
 
 
@@ -129,6 +130,7 @@ def test_the_examples_of_docstrings_run(spark: SparkSession, tmp_path: Path) -> 
         joinless.sql,
         joinless.materialize,
         joinless.verify,
+        joinless.status,
         joinless.replace,
     ):
         for example in finder.find(function, globs=names):
@@ -137,7 +139,7 @@ def test_the_examples_of_docstrings_run(spark: SparkSession, tmp_path: Path) -> 
     for query in spark.streams.active + names["spark"].streams.active:  # type: ignore[attr-defined]
         query.stop()
     make_active(spark)
-    for table in ("reached", "per_src", "per_dst", "seen", "links"):
+    for table in ("reached", "per_src", "per_dst", "seen", "sources", "links"):
         spark.sql(f"DROP TABLE {table}")
     assert run > 12
     assert runner.failures == 0

@@ -163,6 +163,27 @@ def test_a_replacement_that_is_killed(shop: Shop, monkeypatch: pytest.MonkeyPatc
     assert joinless.verify("view").is_equal
 
 
+def test_a_replacement_after_one_that_is_killed_is_killed(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept(COUNTS)
+    for stage, new in (("finish", LARGE), ("switch", NAMED)):
+        with monkeypatch.context() as patched:
+            calls: list[int] = []
+            original = getattr(Staged, stage)
+
+            def killed(*args: Any, stage: str = stage, original: Any = original, calls: list[int] = calls) -> Any:
+                calls.append(1)
+                if stage == "switch" or len(calls) == 1:
+                    raise Killed
+                return original(*args)
+
+            patched.setattr(Staged, stage, killed)
+            with pytest.raises(Killed):
+                joinless.replace("view", new, trigger="availableNow")
+    kept(LARGE)
+    check(shop, LARGE)
+    assert joinless.verify("view").is_equal
+
+
 def test_a_call_while_the_view_runs_is_refused_and_the_view_goes_on(shop: Shop) -> None:
     query = joinless.materialize(COUNTS, "view", trigger="0 seconds")
     query.processAllAvailable()

@@ -69,11 +69,11 @@ def bag(df: DataFrame) -> oracles.Bag:
 def test_views_are_equal_to_batch_sql_over_the_tables_of_their_texts(tables: Shop) -> None:
     spark, rng = tables.session, random.Random(5)
     done: list[str] = []
-    for _ in range(3):
+    for _ in range(2):
         for i, (what, sql) in enumerate(QUERIES.items()):
             kept(sql, f"view{i}")
             assert bag(spark.table(f"view{i}")) == bag(spark.sql(sql)), f"{what}, {done}"
-        done += [tables.random_commit(rng) for _ in range(3)]
+        done += [tables.random_commit(rng) for _ in range(5)]
 
 
 def test_the_session_is_as_it_was(tables: Shop) -> None:

@@ -156,6 +156,10 @@ def test_what_cannot_be_compared_is_named(shop: Shop) -> None:
     spark.sql("DROP TABLE items")
     spark.sql("CREATE TABLE items (id INT, name STRING) USING delta")
     assert "items" in refused("JOINLESS_VIEW.REPLACED", "replaced")
+    spark.sql("INSERT INTO items VALUES (7, 'new')")
+    joinless.replace("replaced", "SELECT id FROM items", trigger="availableNow").awaitTermination()
+    assert [row["id"] for row in spark.table("replaced").collect()] == [7]
+    assert joinless.verify("replaced").is_equal
 
 
 def test_a_start_that_is_refused_leaves_the_record(shop: Shop) -> None:

@@ -23,6 +23,7 @@ from joinless.plan import Explanation, Reason, explain, why_not
 from joinless.replace import replace
 from joinless.running import Progress, Totals, error, progress
 from joinless.session import configure
+from joinless.status import status
 from joinless.tables import sql, table
 from joinless.verify import Verification, verify
 from joinless.view import materialize
@@ -61,6 +62,7 @@ __all__ = [
     "rows",
     "sample",
     "sql",
+    "status",
     "table",
     "verify",
     "weight_of",

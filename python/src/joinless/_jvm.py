@@ -79,6 +79,13 @@ def sql_at(session: SparkSession, query: str, database: str | None, checkpoint: 
     return DataFrame(api.sqlAt(session._jsparkSession, query, database, checkpoint, batch_id), session)
 
 
+def behind(session: SparkSession, query: str, database: str | None, checkpoint: str, batch_id: int) -> dict[str, int]:
+    """How many commits each Delta table of the query has that a batch has not read."""
+    api = _installed(session, "joinless.status")
+    found = api.behind(session._jsparkSession, query, database, checkpoint, batch_id)
+    return {str(name): int(commits) for name, commits in found.items()}
+
+
 def database(session: SparkSession, what: str) -> str:
     """The current database, in SQL's spelling."""
     return str(_installed(session, what).database(session._jsparkSession))

@@ -63,7 +63,7 @@ class Target:
 
     def create(self, changes: DataFrame, key: Sequence[str], view: ViewRecord, there: Row | None) -> str:
         """Creates the table of a view with the columns of its changes, if it does not exist and its
-        checkpoint has not begun. Returns the checkpoint.
+        checkpoint has not begun. Returns the folder of the table.
 
         Before that, it checks the columns and the key, so that no table is created to which the
         changes cannot be applied. An existing table must be empty if the checkpoint is new. The
@@ -89,7 +89,7 @@ class Target:
             # again, and Delta skips it.
             if not _has_entries(session, folder, "offsets") and not self.is_empty(session):
                 raise self.error("TARGET_NOT_EMPTY")
-            return folder
+            return str(there["location"])
         named = f"({_ddl(_columns(changes))}) USING delta TBLPROPERTIES {_properties(view.properties())}"
         try:
             session.sql(f"CREATE TABLE IF NOT EXISTS {self.name} {named}")
@@ -97,7 +97,7 @@ class Target:
             if found := _LACKS_DELTA.search(str(error)):
                 raise self.error("NO_DELTA", found=found[0].strip()) from error
             raise
-        return view.folder(self.detail(session)["location"])
+        return str(self.detail(session)["location"])
 
     def check_new(self, changes: DataFrame, key: Sequence[str]) -> None:
         """Raises if no table can have the columns of these changes, or they lack one of the key."""

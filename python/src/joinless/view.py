@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from joinless import _arguments, _jvm
+from joinless import _arguments, _jvm, _started
 from joinless._record import ViewRecord
 from joinless._staged import Staged
 from joinless._target import Target
@@ -98,7 +98,7 @@ def materialize(
         there = target.found(session)
     before = None if there is None else ViewRecord.of(there["properties"])
     record = replaced(view.record, checkpoint=given if given is not None or before is None else before.checkpoint)
-    folder = target.create(view.deltas, view.key, record, there)
+    location = target.create(view.deltas, view.key, record, there)
     # While the view runs, its start is refused, and a change of the table could stop its batch.
     runs = any(active.name == (name or into) for active in session.streams.active)
     changed = there is not None and record != before and not runs
@@ -107,11 +107,13 @@ def materialize(
     writer = view.deltas.writeStream.foreachBatch(apply_changes(into, view.key or view.found or None))
     writer = _every(writer.queryName(name or into), "joinless.materialize", trigger)
     try:
-        return writer.option("checkpointLocation", folder).start()
+        started = writer.option("checkpointLocation", record.folder(location)).start()
     except PySparkException:
         if changed and before is not None:  # the checkpoint is still that of the view before
             target.record(session, before, record)
         raise
+    _started.add(location, started)
+    return started
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,18 @@ object PythonApi {
   def sqlAt(session: SparkSession, query: String, database: String, checkpoint: String, batch: Long): DataFrame =
     QueryOverTables.at(session, query, Option(database), checkpoint, batch)
 
+  /** How many commits each Delta table of the query has that a batch of a checkpoint has not read. */
+  def behind(
+      session: SparkSession,
+      query: String,
+      database: String,
+      checkpoint: String,
+      batch: Long
+  ): java.util.Map[String, java.lang.Long] =
+    QueryOverTables.behind(session, query, Option(database), checkpoint, batch).view.mapValues(
+      java.lang.Long.valueOf
+    ).toMap.asJava
+
   /** The current database, in SQL's spelling. */
   def database(session: SparkSession): String = QueryTexts.database(session)
 

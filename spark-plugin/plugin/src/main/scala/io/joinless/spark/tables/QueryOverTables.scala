@@ -60,10 +60,31 @@ object QueryOverTables {
       Plans.dataFrame(session, over)
     }
 
+  /** How many commits each table of the query has that a batch of a checkpoint has not read.
+    *
+    * @param database of names without one
+    */
+  def behind(
+      session: SparkSession,
+      text: String,
+      database: Option[String],
+      checkpoint: String,
+      batch: Long
+  ): Map[String, Long] = in(session) {
+    val read = VersionsRead(new CheckpointLogs(session, checkpoint), batch).getOrElse(VersionsRead(Nil))
+    val tables = analyzed(session, text, Map.empty, database).collectWithSubqueries { case TableLeaf(table) => table }
+    tables.filterNot(_.pinned).map(_.name).distinct.map { name =>
+      val newest = session.sql(s"DESCRIBE HISTORY $name LIMIT 1").select("version").head().getLong(0)
+      name -> read.of(idOf(session, name)).map(newest - _.version).maxOption.getOrElse(newest + 1)
+    }.toMap
+  }
+
+  private def idOf(session: SparkSession, table: String): String =
+    session.sql(s"DESCRIBE DETAIL $table").select("id").head().getString(0)
+
   /** The rows of a table at the version that a batch has read. */
   private def atVersion(session: SparkSession, name: String, read: VersionsRead): LogicalPlan = {
-    val id = session.sql(s"DESCRIBE DETAIL $name").select("id").head().getString(0)
-    Plans.analyzed(read.of(id) match {
+    Plans.analyzed(read.of(idOf(session, name)) match {
       case Seq(VersionRead(_, version, false)) => session.sql(s"SELECT * FROM $name VERSION AS OF $version")
       case Seq() if read.someEmpty => session.table(name).limit(0)
       case Seq() => throw JoinlessErrors.verifyReplaced(name)
@@ -95,7 +116,7 @@ object QueryOverTables {
     .overTables(QueryTexts.analyzed(session, text, named, database))
     .getOrElse(throw JoinlessErrors.notAQuery(text))
 
-  private def in(session: SparkSession)(query: => DataFrame): DataFrame = {
+  private def in[A](session: SparkSession)(query: => A): A = {
     if (!Inspection.hasExtension(session)) throw JoinlessErrors.extensionNotInstalled()
     Inspection.within(session)(query)
   }
