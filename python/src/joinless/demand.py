@@ -135,7 +135,7 @@ def sample(
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use ``sample``
             there, or the SQL function ``sample(TABLE(...), size, seed)``.
     """
-    _arguments.number("joinless.sample", "size", size, optional=False, least=1)
+    _arguments.number("joinless.sample", "size", size, optional=False)
     _arguments.flag("joinless.sample", "replacement", replacement)
     drawn = _arguments.seed("joinless.sample", "seed", seed)
     columns = [] if by == [] else _arguments.as_columns("joinless.sample", "by", by)
