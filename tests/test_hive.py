@@ -50,7 +50,7 @@ if step == "begin":
     keep()
     spark.sql("UPDATE customers SET city = 'Lima' WHERE id = 3")
     spark.sql("UPDATE orders SET customer = 1 WHERE id = 2")
-    os.kill(os.getpid(), signal.SIGKILL)
+    os.killpg(0, signal.SIGKILL)  # Java, too
 keep(trigger="availableNow")
 spark.readStream.table("orders").createOrReplaceTempView("added")
 marked = {
@@ -66,7 +66,7 @@ print(json.dumps([rows("per_city"), sorted(map(list, spark.sql(per_city).collect
 
 def run(folder: Path, step: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", PROGRAM, str(ROOT / "tests"), str(folder), step]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, capture_output=True, text=True, timeout=900, start_new_session=True)
 
 
 def test_a_view_goes_on_by_name_after_its_process_was_killed(tmp_path: Path) -> None:
