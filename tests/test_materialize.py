@@ -134,7 +134,7 @@ def test_a_view_of_other_columns_or_conditions_works_as_its_error_advises(shop: 
     materialized(shop, PER_CITY, "one")
     wider = PER_CITY.replace("SELECT", "SELECT MAX(o.id) AS newest,")
     advice = refused_with(shop, wider, "one", "JOINLESS_APPLY_CHANGES.COLUMNS_DIFFER")
-    assert "A query that needs other columns needs a new target and a new checkpoint, both." in advice
+    assert "call joinless.replace. A query of your own then needs a new target and a new checkpoint, both." in advice
     materialized(shop, wider, "wider")
     shop.check("wider", wider, advice)
     narrower = PER_CITY.replace("GROUP BY", "WHERE o.id > 1 GROUP BY")
