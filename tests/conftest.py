@@ -46,6 +46,8 @@ LONGEST = {
     "test_recovery.py",
     "test_sinks.py",
 }
+#: The session that the files share, once one of them has asked for it.
+SHARED: list[SparkSession] = []
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 
 
@@ -157,8 +159,21 @@ def spark() -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("ERROR")
     set_permissions_without_processes(session)
     look_at_no_jobs(session)
+    SHARED.append(session)
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def views_of_a_file() -> Iterator[None]:
+    """Temporary views end with the file that makes them: one that stays would hide a table
+    of its name from the files after it.
+    """
+    yield
+    for session in SHARED:
+        for view in session.sql("SHOW VIEWS").collect():
+            if view.isTemporary:
+                session.catalog.dropTempView(view.viewName)
 
 
 @pytest.fixture

@@ -19,9 +19,8 @@ from joinless import _jvm
 from joinless._staged import Staged
 from joinless._target import Target
 from joinless.apply import Applier
-from support import oracles
-from support.database import database
-from support.shop import TABLES, Shop
+from support import database, oracles
+from support.shop import Shop
 
 #: Queries of one result schema, and of others.
 COUNTS = "SELECT customer, COUNT(*) AS n FROM orders GROUP BY customer"
@@ -47,17 +46,13 @@ class Killed(Exception):
 @pytest.fixture
 def shop(spark: SparkSession, tmp_path: Path) -> Iterator[Shop]:
     """The shop's tables in a database."""
-    with database(spark, "replaced", tmp_path):
-        shop = Shop(spark, tmp_path)
-        for table, columns in TABLES.items():
-            spark.sql(f"CREATE TABLE {table} ({columns}) USING delta")
-        shop.fill(customers=5, items=4, orders=20)
+    with database.shop_in(spark, "replaced", tmp_path) as shop:
         yield shop
 
 
-def kept(query: str, into: str = "view", **options: Any) -> None:
-    """Brings a view up to date."""
-    joinless.materialize(query, into, trigger="availableNow", **options).awaitTermination()
+def kept(query: str) -> None:
+    """Brings the view up to date."""
+    database.kept(query, "view")
 
 
 def check(shop: Shop, query: str, view: str = "view") -> None:

@@ -11,18 +11,14 @@ from pyspark.sql import Row, SparkSession
 
 import joinless
 from joinless import _started
-from support.database import database
-from support.shop import TABLES, Shop
+from support.database import kept, shop_in
+from support.shop import Shop
 
 
 @pytest.fixture
 def shop(spark: SparkSession, tmp_path: Path) -> Iterator[Shop]:
     """The shop's tables in a database."""
-    with database(spark, "looked_at", tmp_path):
-        shop = Shop(spark, tmp_path)
-        for table, columns in TABLES.items():
-            spark.sql(f"CREATE TABLE {table} ({columns}) USING delta")
-        shop.fill(customers=5, items=4, orders=20)
+    with shop_in(spark, "looked_at", tmp_path) as shop:
         spark.sql("CREATE TABLE plain (id INT) USING parquet")
         yield shop
 
@@ -38,11 +34,10 @@ def test_views_that_run_that_have_ended_and_that_have_failed(shop: Shop, monkeyp
     runs = joinless.materialize(counts, "runs", trigger="0 seconds")
     runs.processAllAvailable()
     used = "SELECT id FROM items WHERE id IN (SELECT item FROM orders)"
-    joinless.materialize(used, "ended", trigger="availableNow").awaitTermination()
+    kept(used, "ended")
     failed = joinless.materialize("SELECT 1 / (pieces - 1000) AS x FROM orders", "failed", trigger="0 seconds")
     failed.processAllAvailable()
-    of_frame = joinless.materialize(joinless.table("items"), "of_frame", trigger="availableNow")
-    of_frame.awaitTermination()
+    kept(joinless.table("items"), "of_frame")
     shop.commit("orders", "INSERT INTO {t} VALUES (900, 1, 1, 1000)")
     shop.commit("orders", "DELETE FROM {t} WHERE id = 1")
     with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):

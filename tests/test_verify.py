@@ -16,8 +16,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 import joinless
-from support.database import database
-from support.shop import TABLES, Shop
+from support.database import kept, shop_in
+from support.shop import Shop
 
 PER_CITY = """SELECT c.city, COUNT(*) AS orders, SUM(o.pieces) AS pieces
               FROM orders o LEFT JOIN customers c ON o.customer = c.id GROUP BY c.city"""
@@ -27,17 +27,8 @@ BAG = "SELECT c.city, i.name FROM orders o JOIN customers c ON o.customer = c.id
 @pytest.fixture
 def shop(spark: SparkSession, tmp_path: Path) -> Iterator[Shop]:
     """The shop's tables in a database."""
-    with database(spark, "verified", tmp_path):
-        shop = Shop(spark, tmp_path)
-        for table, columns in TABLES.items():
-            spark.sql(f"CREATE TABLE {table} ({columns}) USING delta")
-        shop.fill(customers=5, items=4, orders=20)
+    with shop_in(spark, "verified", tmp_path) as shop:
         yield shop
-
-
-def kept(query: Any, into: str, **options: Any) -> None:
-    """Brings a view up to date."""
-    joinless.materialize(query, into, trigger="availableNow", **options).awaitTermination()
 
 
 def refused(condition: str, view: str, **options: Any) -> str:

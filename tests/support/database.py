@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
-from support.shop import SMALL
+import joinless
+from support.shop import SMALL, TABLES, Shop
 
 
 def make_active(session: SparkSession) -> None:
@@ -32,3 +34,19 @@ def database(spark: SparkSession, name: str, folder: Path) -> Iterator[None]:
         spark.conf.set(setting, str(value))
     spark.sql("USE default")
     spark.sql(f"DROP DATABASE {name} CASCADE")
+
+
+@contextmanager
+def shop_in(spark: SparkSession, name: str, folder: Path) -> Iterator[Shop]:
+    """The shop's tables in a database of that name; their change data feeds are off."""
+    with database(spark, name, folder):
+        shop = Shop(spark, folder)
+        for table, columns in TABLES.items():
+            spark.sql(f"CREATE TABLE {table} ({columns}) USING delta")
+        shop.fill(customers=5, items=4, orders=20)
+        yield shop
+
+
+def kept(query: Any, into: str, **options: Any) -> None:
+    """Brings a view up to date."""
+    joinless.materialize(query, into, trigger="availableNow", **options).awaitTermination()

@@ -54,18 +54,14 @@ def newest(session: SparkSession, target: str, writer: str) -> tuple[int, BatchN
     """The newest version of a table, and the note of the newest commit of a writer up to it; None
     if the last thousand commits have none.
     """
-    found, version = None, -1
     for commits in _COMMITS:
         history = session.sql(f"DESCRIBE HISTORY {target} LIMIT {commits}").collect()
         newest_first = sorted(history, key=lambda row: row["version"], reverse=True)
         notes = (BatchNote.of(row["userMetadata"]) for row in newest_first)
-        found, version = (
-            next((note for note in notes if note and note.writer == writer), None),
-            newest_first[0]["version"],
-        )
+        found = next((note for note in notes if note and note.writer == writer), None)
         if found or len(history) < commits:
             break
-    return version, found
+    return newest_first[0]["version"], found
 
 
 @contextmanager

@@ -75,25 +75,25 @@ def sql(session: SparkSession, what: str, query: str, given: dict[str, DataFrame
 
 def sql_at(session: SparkSession, query: str, database: str | None, checkpoint: str, batch_id: int) -> DataFrame:
     """The result of the query over the versions of its Delta tables that a batch has read."""
-    api = _installed(session, "joinless.verify")
+    api = _python_api(session._jvm)
     return DataFrame(api.sqlAt(session._jsparkSession, query, database, checkpoint, batch_id), session)
 
 
 def behind(session: SparkSession, query: str, database: str | None, checkpoint: str, batch_id: int) -> dict[str, int]:
     """How many commits each Delta table of the query has that a batch has not read."""
-    api = _installed(session, "joinless.status")
+    api = _python_api(session._jvm)
     found = api.behind(session._jsparkSession, query, database, checkpoint, batch_id)
     return {str(name): int(commits) for name, commits in found.items()}
 
 
-def database(session: SparkSession, what: str) -> str:
+def database(session: SparkSession) -> str:
     """The current database, in SQL's spelling."""
-    return str(_installed(session, what).database(session._jsparkSession))
+    return str(_python_api(session._jvm).database(session._jsparkSession))
 
 
 def committed(session: SparkSession, checkpoint: str) -> int | None:
     """The last committed batch of a checkpoint; None before the first."""
-    batch = _installed(session, "joinless.verify").committed(session._jsparkSession, checkpoint)
+    batch = _python_api(session._jvm).committed(session._jsparkSession, checkpoint)
     return None if batch is None else int(batch)
 
 
@@ -104,12 +104,17 @@ def places(df: DataFrame) -> list[str]:
 
 def keep_folders(session: SparkSession, table: str, kept: list[str]) -> None:
     """Removes the folders that views keep in the folder of a table, but these."""
-    _installed(session, "joinless.replace").keepFolders(session._jsparkSession, table, kept)
+    _python_api(session._jvm).keepFolders(session._jsparkSession, table, kept)
 
 
 def query_of(session: SparkSession, checkpoint: str) -> str:
     """The id of the query of a checkpoint with a committed batch."""
-    return str(_installed(session, "joinless.verify").queryOf(session._jsparkSession, checkpoint))
+    return str(_python_api(session._jvm).queryOf(session._jsparkSession, checkpoint))
+
+
+def check_installed(session: SparkSession, what: str) -> None:
+    """Raises if the session is none with Joinless."""
+    _installed(session, what)
 
 
 def deltas(df: DataFrame, form: str) -> DataFrame:

@@ -23,7 +23,7 @@ from pyspark.sql.types import StructField, StructType
 from joinless import _jvm
 from joinless._net import WEIGHT, quoted
 from joinless._record import CHECKPOINT, ViewRecord
-from joinless._target import Target, folding
+from joinless._target import Target
 from joinless.apply import Applier
 
 #: The property of a table whose rows are still to be replaced.
@@ -91,7 +91,7 @@ class Staged:
         """
         old, new = self.session.table(self.target.name), self.session.table(self.rows)
         writer = f"replacement-{_jvm.query_of(self.session, self.checkpoint)}"
-        if _columns(old) == _columns(new):
+        if self.target.has_columns(new):
             signed = _signed(new.select(*map(quoted, old.columns)), 1).unionAll(_signed(old, -1))
             Applier(self.target, None, writer, shared=True)(signed, 0)
         else:
@@ -122,11 +122,6 @@ def _number(checkpoint: str) -> int:
 
 def _numbered(number: int) -> str:
     return CHECKPOINT if number == 1 else f"{CHECKPOINT}_{number}"
-
-
-def _columns(df: DataFrame) -> dict[str, str]:
-    fold = folding(df.sparkSession)
-    return {fold(name): kind for name, kind in df.dtypes}
 
 
 def _signed(df: DataFrame, weight: int) -> DataFrame:

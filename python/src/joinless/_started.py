@@ -14,6 +14,6 @@ def add(location: str, query: StreamingQuery) -> None:
     _QUERIES[location.rstrip("/")] = query
 
 
-def query_of(location: str) -> StreamingQuery | None:
+def last(location: str) -> StreamingQuery | None:
     """The last query that was started for the table in this folder."""
     return _QUERIES.get(location.rstrip("/"))

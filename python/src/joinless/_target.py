@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -27,7 +28,7 @@ from joinless._batches import BatchNote, newest
 from joinless._net import CHANGE_TYPE, WEIGHT, quoted
 from joinless._record import ViewRecord
 from joinless._refusals import JSON
-from joinless.errors import ApplyChangesError
+from joinless.errors import ApplyChangesError, ViewError
 
 #: Errors of Spark or Delta in a session without Delta, or with an incomplete one.
 _LACKS_DELTA = re.compile(r"\[(DATA_SOURCE_NOT_FOUND|DELTA_CONFIGURE_SPARK_SESSION\w*)\] [^.\n]*")
@@ -61,6 +62,17 @@ class Target:
             return None
         return self.detail(session) if there else None
 
+    def view(self, session: SparkSession) -> tuple[Row, ViewRecord]:
+        """Returns what Delta says of the table, and the view that it names. Raises Spark's error if
+        there is no such table, and `ViewError` if it names no view.
+        """
+        session.table(self.name)
+        with suppress(ApplyChangesError):  # not a Delta table
+            there = self.detail(session)
+            if (record := ViewRecord.of(there["properties"])) is not None:
+                return there, record
+        raise ViewError("NOT_A_VIEW", view=self.name)
+
     def create(self, changes: DataFrame, key: Sequence[str], view: ViewRecord, there: Row | None) -> str:
         """Creates the table of a view with the columns of its changes, if it does not exist and its
         checkpoint has not begun. Returns the folder of the table.
@@ -76,20 +88,12 @@ class Target:
             there: what `found` returns.
         """
         session = changes.sparkSession
-        if there is None and view.checkpoint is not None and _has_entries(session, view.checkpoint, "commits"):
-            raise self.error("TARGET_GONE", checkpoint=view.checkpoint)
-        if there is None:
-            self.check_new(changes, key)
-        else:
-            self.resolved_key(session, key, [name for name, _ in _columns(changes)])
-            self.check_not_read(changes, there)
-            folder = view.folder(there["location"])
-            self.columns_of(changes)
-            # The table may already contain a batch that was begun: it runs
-            # again, and Delta skips it.
-            if not _has_entries(session, folder, "offsets") and not self.is_empty(session):
-                raise self.error("TARGET_NOT_EMPTY")
+        if there is not None:
+            self._check_existing(changes, key, view, there)
             return str(there["location"])
+        if view.checkpoint is not None and _has_entries(session, view.checkpoint, "commits"):
+            raise self.error("TARGET_GONE", checkpoint=view.checkpoint)
+        self.check_new(changes, key)
         named = f"({_ddl(_columns(changes))}) USING delta TBLPROPERTIES {_properties(view.properties())}"
         try:
             session.sql(f"CREATE TABLE IF NOT EXISTS {self.name} {named}")
@@ -98,6 +102,16 @@ class Target:
                 raise self.error("NO_DELTA", found=found[0].strip()) from error
             raise
         return str(self.detail(session)["location"])
+
+    def _check_existing(self, changes: DataFrame, key: Sequence[str], view: ViewRecord, there: Row) -> None:
+        session = changes.sparkSession
+        self.resolved_key(session, key, [name for name, _ in _columns(changes)])
+        self.check_not_read(changes, there)
+        self.columns_of(changes)
+        # The table may already contain a batch that was begun: it runs
+        # again, and Delta skips it.
+        if not _has_entries(session, view.folder(there["location"]), "offsets") and not self.is_empty(session):
+            raise self.error("TARGET_NOT_EMPTY")
 
     def check_new(self, changes: DataFrame, key: Sequence[str]) -> None:
         """Raises if no table can have the columns of these changes, or they lack one of the key."""
@@ -113,7 +127,8 @@ class Target:
         fold, name, folder = folding(session), there["name"], _plain(there["location"])
         for place in _jvm.places(changes):
             if name is None and not _plain(place).startswith("/"):  # another name of the folder
-                place = next((row["location"] for row in _details(session, place)), place)
+                with suppress(ApplyChangesError):
+                    place = Target(".".join(map(quoted, place.split(".")))).detail(session)["location"]
             if _plain(place) == folder or (name is not None and fold(place) == fold(name)):
                 raise self.error("TARGET_IS_READ")
 
@@ -125,17 +140,18 @@ class Target:
         fold = folding(df.sparkSession)
         given = _columns(df)
         self._check_types(given)
-        fields = self._schema(df).fields
-        wanted = {fold(f.name): (f.name, f.dataType) for f in fields}
-        fits = len(given) == len(wanted) == len({fold(name) for name, _ in given}) and all(
-            fold(name) in wanted and _same(wanted[fold(name)][1], kind) for name, kind in given
-        )
-        if not fits:
+        schema = self._schema(df)
+        wanted = {fold(f.name): (f.name, f.dataType) for f in schema.fields}
+        if not _fits(fold, given, schema):
             raise self.error("COLUMNS_DIFFER", result=_ddl(given), columns=_ddl(list(wanted.values())))
-        for field in fields:
+        for field in schema.fields:
             if re.search(r"\bchar\(", _declared(field)):
                 raise self.error("PADDED_TYPE", column=field.name, type=_declared(field))
         return {wanted[fold(name)][0]: kind for name, kind in given}
+
+    def has_columns(self, df: DataFrame) -> bool:
+        """Whether the columns of the table and those of a batch have the same names and types."""
+        return _fits(folding(df.sparkSession), _columns(df), self._schema(df))
 
     def _check_types(self, columns: Sequence[tuple[str, DataType]]) -> None:
         for name, kind in columns:
@@ -242,14 +258,6 @@ def is_lost(value: str, kind: DataType) -> str | None:
     return None
 
 
-def _details(session: SparkSession, table: str) -> list[Row]:
-    """What Delta says of a table, by its name without quotes; nothing if it knows none."""
-    try:
-        return session.sql(f"DESCRIBE DETAIL {'.'.join(map(quoted, table.split('.')))}").collect()
-    except PySparkException:
-        return []
-
-
 def _plain(path: str) -> str:
     return path.removeprefix("file:").rstrip("/")
 
@@ -277,9 +285,15 @@ def _literal(text: str) -> str:
 
 def folding(session: SparkSession) -> Callable[[str], str]:
     """Maps names that are one name in the session to one text."""
-    """What makes names equal that the session takes for one."""
     sensitive = session.conf.get("spark.sql.caseSensitive") == "true"
     return str if sensitive else str.lower
+
+
+def _fits(fold: Callable[[str], str], given: list[tuple[str, DataType]], schema: StructType) -> bool:
+    wanted = {fold(f.name): f.dataType for f in schema.fields}
+    return len(given) == len(wanted) == len({fold(name) for name, _ in given}) and all(
+        fold(name) in wanted and _same(wanted[fold(name)], kind) for name, kind in given
+    )
 
 
 def _same(one: DataType, other: DataType) -> bool:

@@ -9,11 +9,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from joinless import _arguments
-from joinless._record import ViewRecord
 from joinless._staged import Staged
 from joinless._target import Target
-from joinless.errors import ViewError
-from joinless.view import materialize, prepared
+from joinless.view import prepared, start
 
 
 def replace(
@@ -60,14 +58,11 @@ def replace(
     _arguments.text("joinless.replace", "view", view)
     new = prepared("joinless.replace", query, key, trigger, name, tables)
     session, target = new.deltas.sparkSession, Target(view)
-    session.table(view)  # Spark's error if there is none
-    there = target.detail(session)
-    if (before := ViewRecord.of(there["properties"])) is None:
-        raise ViewError("NOT_A_VIEW", view=view)
+    there, before = target.view(session)
     target.check_not_read(new.deltas, there)
     if begun := Staged.begun(session, target, there):  # its rows are in folders that the next one removes
         begun.finish()
     staged = Staged.new(session, target, there["location"], before)
     staged.fill(new.deltas, new.key or new.found, f"{name or view} (replacement)")
     staged.switch(replaced(new.record, checkpoint=staged.name), before)
-    return materialize(query, view, key=key, trigger=trigger, name=name, tables=tables)
+    return start(new, view, None, name)

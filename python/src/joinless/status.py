@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from joinless import _arguments, _jvm, _started, running
 from joinless._net import quoted
 from joinless._record import ViewRecord
 from joinless._target import Target
-from joinless.errors import ApplyChangesError, ViewError
+from joinless.errors import ViewError
 from joinless.tables import active
 
 #: The columns, in SQL's spelling.
@@ -63,7 +63,15 @@ def status(views: str | Sequence[str] | None = None) -> DataFrame:
     named = _arguments.as_columns("joinless.status", "views", views)
     session = active("joinless.status")
     names = _tables(session) if named is None else named
-    rows = [row for name in names if (row := _status(session, name, named is not None)) is not None]
+    rows = []
+    for name in names:
+        try:
+            there, record = Target(name).view(session)
+        except (ViewError, AnalysisException):
+            if named is not None:
+                raise
+            continue  # a table of the database that is no view
+        rows.append(_row(session, name, there, record))
     return session.createDataFrame(rows, _COLUMNS)
 
 
@@ -74,23 +82,11 @@ def _tables(session: SparkSession) -> list[str]:
     return [name if name.isidentifier() else quoted(name) for name in names]
 
 
-def _status(session: SparkSession, view: str, must_be: bool) -> tuple[Any, ...] | None:
-    """The row of a view; None if it is none and need not be."""
-    if must_be:
-        session.table(view)  # Spark's error if there is none
-    try:
-        there = Target(view).found(session)
-    except ApplyChangesError:  # not a Delta table
-        there = None
-    record = None if there is None else ViewRecord.of(there["properties"])
-    if there is None or record is None:
-        if must_be:
-            raise ViewError("NOT_A_VIEW", view=view)
-        return None
+def _row(session: SparkSession, view: str, there: Row, record: ViewRecord) -> tuple[Any, ...]:
     checkpoint = record.folder(there["location"])
     batch = _jvm.committed(session, checkpoint)
     newest = session.sql(f"DESCRIBE HISTORY {view} LIMIT 1").collect()[0]
-    query = _started.query_of(there["location"])
+    query = _started.last(there["location"])
     figures = running.progress(query) if query is not None and query.isActive else None
     return (
         view,

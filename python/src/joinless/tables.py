@@ -80,9 +80,11 @@ def of_text(function: str, query: str, tables: Mapping[str, DataFrame] | None) -
 
 
 def active(function: str) -> SparkSession:
-    """The active session, for a function of the package that takes names or texts."""
-    """The active session, for a function of the package that takes a text."""
+    """The active session, for a function of the package that takes names or texts. Raises if there
+    is none, or it is none with Joinless.
+    """
     session = SparkSession.getActiveSession()
     if session is None:
         raise ValueError(f"{function} takes a text only where a session is active")
+    _jvm.check_installed(session, function)
     return session

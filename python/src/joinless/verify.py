@@ -11,7 +11,6 @@ from pyspark.sql.types import DoubleType, FloatType
 from joinless import _arguments, _jvm
 from joinless._batches import newest
 from joinless._net import cells, quoted
-from joinless._record import ViewRecord
 from joinless._target import Target, folding
 from joinless.errors import ViewError
 from joinless.tables import active
@@ -93,15 +92,13 @@ def verify(view: str, query: str | None = None) -> Verification:
     _arguments.text("joinless.verify", "view", view)
     _arguments.text("joinless.verify", "query", query, optional=True)
     session = active("joinless.verify")
+    there, record = Target(view).view(session)
     columns = session.table(view).columns
-    detail = Target(view).detail(session)
-    if (record := ViewRecord.of(detail["properties"])) is None:
-        raise ViewError("NOT_A_VIEW", view=view)
     text, database = (record.query, record.database) if query is None else (query, None)
     if text is None or (query is None and record.given):
         given = f" that reads DataFrames ({', '.join(record.given)})" if record.given else " given as a DataFrame"
         raise ViewError("NO_QUERY", view=view, given=given)
-    checkpoint = record.folder(detail["location"])
+    checkpoint = record.folder(there["location"])
     # What is committed is read before the version: later batches up to the one of the version's
     # newest note have changed it, and none in between has.
     committed = _jvm.committed(session, checkpoint)

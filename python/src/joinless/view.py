@@ -90,30 +90,7 @@ def materialize(
     """
     _arguments.text("joinless.materialize", "into", into)
     given = None if checkpoint is None else _arguments.as_path("joinless.materialize", "checkpoint", checkpoint)
-    view = prepared("joinless.materialize", query, key, trigger, name, tables)
-    session, target = view.deltas.sparkSession, Target(into)
-    there = target.found(session)
-    if begun := Staged.begun(session, target, there):
-        begun.finish()
-        there = target.found(session)
-    before = None if there is None else ViewRecord.of(there["properties"])
-    record = replaced(view.record, checkpoint=given if given is not None or before is None else before.checkpoint)
-    location = target.create(view.deltas, view.key, record, there)
-    # While the view runs, its start is refused, and a change of the table could stop its batch.
-    runs = any(active.name == (name or into) for active in session.streams.active)
-    changed = there is not None and record != before and not runs
-    if changed:
-        target.record(session, record, before)
-    writer = view.deltas.writeStream.foreachBatch(apply_changes(into, view.key or view.found or None))
-    writer = _every(writer.queryName(name or into), "joinless.materialize", trigger)
-    try:
-        started = writer.option("checkpointLocation", record.folder(location)).start()
-    except PySparkException:
-        if changed and before is not None:  # the checkpoint is still that of the view before
-            target.record(session, before, record)
-        raise
-    _started.add(location, started)
-    return started
+    return start(prepared("joinless.materialize", query, key, trigger, name, tables), into, given, name)
 
 
 @dataclass(frozen=True)
@@ -122,12 +99,14 @@ class Prepared:
 
     Attributes:
         deltas: the changes of its result.
+        writer: writes them, as often as the trigger says.
         key: the columns that were given as its key.
         found: the key of its query.
         record: what its table is to say of it, without the checkpoint.
     """
 
     deltas: DataFrame
+    writer: DataStreamWriter
     key: list[str]
     found: list[str]
     record: ViewRecord
@@ -151,12 +130,39 @@ def prepared(
     if not hasattr(df, "sparkSession"):
         raise TypeError(f"{function} takes a DataFrame or the text of a query as query, and got {query!r}")
     deltas = enumerate_deltas(df, "weight")
-    found = _jvm.result_key(df)
-    _every(deltas.writeStream, function, trigger)
-    if not isinstance(query, str):
-        return Prepared(deltas, columns or [], found, ViewRecord(None, None, (), None))
-    database = _jvm.database(df.sparkSession, function)
-    return Prepared(deltas, columns or [], found, ViewRecord(query, database, tuple(tables or ()), None))
+    record = ViewRecord(None, None, (), None)
+    if isinstance(query, str):
+        record = ViewRecord(query, _jvm.database(df.sparkSession), tuple(tables or ()), None)
+    writer = _every(deltas.writeStream, function, trigger)
+    return Prepared(deltas, writer, columns or [], _jvm.result_key(df), record)
+
+
+def start(view: Prepared, into: str, checkpoint: str | None, name: str | None) -> StreamingQuery:
+    """Starts a view, with the checkpoint that its table names if none is given."""
+    session, target = view.deltas.sparkSession, Target(into)
+    there = target.found(session)
+    if begun := Staged.begun(session, target, there):
+        begun.finish()
+        there = target.found(session)
+    before = None if there is None else ViewRecord.of(there["properties"])
+    if checkpoint is None and before is not None:
+        checkpoint = before.checkpoint
+    record = replaced(view.record, checkpoint=checkpoint)
+    location = target.create(view.deltas, view.key, record, there)
+    # While the view runs, its start is refused, and a change of the table could stop its batch.
+    runs = any(active.name == (name or into) for active in session.streams.active)
+    changed = there is not None and record != before and not runs
+    if changed:
+        target.record(session, record, before)
+    writer = view.writer.foreachBatch(apply_changes(into, view.key or view.found or None)).queryName(name or into)
+    try:
+        started = writer.option("checkpointLocation", record.folder(location)).start()
+    except PySparkException:
+        if changed and before is not None:  # the checkpoint is still that of the view before
+            target.record(session, before, record)
+        raise
+    _started.add(location, started)
+    return started
 
 
 def _check_trigger(function: str, trigger: object) -> None:
