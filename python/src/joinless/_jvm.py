@@ -86,6 +86,14 @@ def behind(session: SparkSession, query: str, database: str | None, checkpoint: 
     return {str(name): int(commits) for name, commits in found.items()}
 
 
+def changed_statics(
+    session: SparkSession, query: str, database: str | None, checkpoint: str, batch_id: int
+) -> list[str]:
+    """The static tables of files that a batch has read, and that have changed since."""
+    api = _python_api(session._jvm)
+    return list(api.changedStatics(session._jsparkSession, query, database, checkpoint, batch_id))
+
+
 def database(session: SparkSession) -> str:
     """The current database, in SQL's spelling."""
     return str(_python_api(session._jvm).database(session._jsparkSession))

@@ -23,6 +23,8 @@ _COLUMNS = (
     "advice ARRAY<STRING>, query STRING"
 )
 
+_READ_AGAIN = "The static table {} has changed since the view read it. joinless.replace reads it again."
+
 
 def status(views: str | Sequence[str] | None = None) -> DataFrame:
     """Returns one row for each view.
@@ -42,8 +44,10 @@ def status(views: str | Sequence[str] | None = None) -> DataFrame:
     - ``behind``: for each Delta table of the query, how many of its commits the view has not read;
       tables of the database that was current at `materialize` by their names alone. NULL if the
       query has no text, or reads anything else.
-    - ``stored_rows``, ``memory_bytes``, ``rows_late``, ``advice``: those of `progress`, while the
-      view runs and has figures. Late rows are those of all its batches that Spark remembers.
+    - ``stored_rows``, ``memory_bytes``, ``rows_late``: those of `progress`, while the view runs and
+      has figures. Late rows are those of all its batches that Spark remembers.
+    - ``advice``: that of `progress`, and that a static table has changed since the view read it, where
+      its files show it.
     - ``query``: the text of the query.
 
     Args:
@@ -88,6 +92,7 @@ def _row(session: SparkSession, view: str, there: Row, record: ViewRecord) -> tu
     newest = session.sql(f"DESCRIBE HISTORY {view} LIMIT 1").collect()[0]
     query = _started.last(there["location"])
     figures = running.progress(query) if query is not None and query.isActive else None
+    behind, changed = (None, []) if batch is None else _reads(session, record, checkpoint, batch)
     return (
         view,
         _state(query),
@@ -95,11 +100,11 @@ def _row(session: SparkSession, view: str, there: Row, record: ViewRecord) -> tu
         batch,
         newest["version"],
         newest["timestamp"],
-        None if batch is None else _behind(session, record, checkpoint, batch),
+        behind,
         None if figures is None else figures.stored_rows,
         None if figures is None else figures.memory_bytes,
         None if figures is None else figures.total.rows_late,
-        None if figures is None else list(figures.advice),
+        [*(() if figures is None else figures.advice), *map(_READ_AGAIN.format, changed)],
         record.query,
     )
 
@@ -118,12 +123,17 @@ def _error(query: StreamingQuery | None) -> str | None:
     return str(running.error(query) or raised).splitlines()[0]
 
 
-def _behind(session: SparkSession, record: ViewRecord, checkpoint: str, batch: int) -> dict[str, int] | None:
-    """The commits of each table that the batch has not read."""
+def _reads(
+    session: SparkSession, record: ViewRecord, checkpoint: str, batch: int
+) -> tuple[dict[str, int] | None, list[str]]:
+    """The commits of each table that the batch has not read, and the static tables that have changed
+    since they were read.
+    """
     if record.query is None or record.given:
-        return None
+        return None, []
+    of_batch = (session, record.query, record.database, checkpoint, batch)
     try:
-        commits = _jvm.behind(session, record.query, record.database, checkpoint, batch)
-    except PySparkException:  # the query reads something else, or a table is gone
-        return None
-    return {name.removeprefix(f"{record.database}."): number for name, number in sorted(commits.items())}
+        commits, changed = _jvm.behind(*of_batch), _jvm.changed_statics(*of_batch)
+    except PySparkException:  # the query reads a stream, or a table is gone
+        return None, []
+    return {name.removeprefix(f"{record.database}."): number for name, number in sorted(commits.items())}, changed

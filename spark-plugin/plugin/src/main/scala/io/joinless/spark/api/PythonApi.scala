@@ -6,7 +6,15 @@ import io.joinless.spark.changes.Changes
 import io.joinless.spark.compile.{DeltaCompilation, DeltaCompiler}
 import io.joinless.spark.conf.{Built, JoinlessConf}
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.explain.{DeltasText, ExtendedExplain, GroupsText, JoinTreeGraph, JoinTreeText, WholeCost}
+import io.joinless.spark.explain.{
+  DeltasText,
+  ExtendedExplain,
+  GroupsText,
+  JoinTreeGraph,
+  JoinTreeText,
+  ReadOnceText,
+  WholeCost
+}
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.planner.ChosenShares
 import io.joinless.spark.plans.marks.ChangeFeeds
@@ -49,7 +57,10 @@ object PythonApi {
     }
     val kept = plan.reasons.map(ExtendedExplain.text)
     if (trees.isEmpty && plan.groups.isEmpty && kept.isEmpty) "The query joins no streams."
-    else (trees ++ plan.groups ++ plan.whole ++ Option.when(kept.nonEmpty)(kept.mkString("\n"))).mkString("\n\n")
+    else
+      (trees ++ plan.groups ++ plan.whole ++ plan.readOnce ++ Option.when(kept.nonEmpty)(kept.mkString("\n"))).mkString(
+        "\n\n"
+      )
   }
 
   /** What look-ups of the query's result will cost, each by values of some columns, as texts. */
@@ -69,7 +80,7 @@ object PythonApi {
   /** The join trees, reasons and cost of the query as JSON. */
   def explainJson(df: Dataset[_]): String = Inspection.within(df.sparkSession) {
     val plan = look(df)
-    JoinTreeGraph.json(plan.blocks, plan.reasons, plan.whole)
+    JoinTreeGraph.json(plan.blocks, plan.reasons, plan.whole, plan.optimized.toSeq.flatMap(ReadOnceText.tables))
   }
 
   /** The reasons of the joins that stay with Spark, as a JSON list of `code`, `sentence`, `advice`,
@@ -123,6 +134,15 @@ object PythonApi {
     QueryOverTables.behind(session, query, Option(database), checkpoint, batch).view.mapValues(
       java.lang.Long.valueOf
     ).toMap.asJava
+
+  /** The static tables of files that a batch of a checkpoint has read, and that have changed since. */
+  def changedStatics(
+      session: SparkSession,
+      query: String,
+      database: String,
+      checkpoint: String,
+      batch: Long
+  ): Array[String] = QueryOverTables.changed(session, query, Option(database), checkpoint, batch).toArray
 
   /** The current database, in SQL's spelling. */
   def database(session: SparkSession): String = QueryTexts.database(session)
@@ -228,7 +248,10 @@ object PythonApi {
       reasons: Seq[Reason],
       conf: JoinlessConf,
       optimized: Option[LogicalPlan] = None
-  )
+  ) {
+
+    def readOnce: Option[String] = optimized.flatMap(ReadOnceText(_))
+  }
 
   /** What the query's first batch would be planned as. A query over changelogs is looked at as if
     * the changes of its result were requested, and gets the reason that they are not.

@@ -2,6 +2,7 @@ package io.joinless.spark.compile
 
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.checkpoint.RunState
+import io.joinless.spark.compile.streams.StaticRows
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessAnalysisException, JoinlessErrors}
 import io.joinless.spark.inspect.{Inspection, SqlText}
@@ -140,6 +141,9 @@ object DeltaCompilation {
       isPlain: Boolean = false
   ): DeltaCompiler = {
     def optimize(plan: LogicalPlan) = Inspection.template(session, plan, if (isPlain) Nil else WrongRules.of(plan))
-    new DeltaCompiler(Inspection.conf(session), new SqlText(session), recorded, optimize)
+
+    /** The query with its static tables as streams. Plain rows meet such tables as in Spark. */
+    def streamed(query: LogicalPlan) = if (isPlain) None else new StaticRows(session).streamed(query)
+    new DeltaCompiler(Inspection.conf(session), new SqlText(session), recorded, optimize, streamed)
   }
 }

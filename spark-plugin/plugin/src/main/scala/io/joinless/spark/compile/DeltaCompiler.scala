@@ -1,11 +1,19 @@
 package io.joinless.spark.compile
 
 import io.joinless.engine.query.GyoReduction
-import io.joinless.spark.compile.streams.{Changes, Emission, GroupCompiler, Reads, Streams}
+import io.joinless.spark.compile.streams.{Changes, Emission, GroupCompiler, Reads, StaticRows, Streams}
 import io.joinless.spark.compile.template.{CurrentTime, DeltaScope, FirstRows, ResultKey, StoredInput, Subqueries}
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.marks.{ChangeColumn, ChangeFeeds, Changelog, DeltaOutput, SampleOf, TakenAsRows}
+import io.joinless.spark.plans.marks.{
+  ChangeColumn,
+  ChangeFeeds,
+  Changelog,
+  DeltaOutput,
+  ReadOnce,
+  SampleOf,
+  TakenAsRows
+}
 import io.joinless.spark.plans.nodes.{DeltaRows, Groups, JoinFreeJoin, StreamRef}
 import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.plans.values.DeltaForm
@@ -65,12 +73,14 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   *   on new blocks do not apply to them. None where it has none
   * @param optimize runs Spark's optimizer on a template, up to where blocks are rewritten in a
   *   batch
+  * @param streamed a query with its static tables as streams; None where it has none that can be
   */
 final class DeltaCompiler(
     conf: JoinlessConf,
     texts: SqlTexts,
     recorded: => Option[RecordedQuery],
-    optimize: LogicalPlan => LogicalPlan
+    optimize: LogicalPlan => LogicalPlan,
+    streamed: LogicalPlan => Option[LogicalPlan]
 ) {
 
   /** The plan with a compiled query in place of each mark; or the first reason why one cannot be
@@ -114,41 +124,56 @@ final class DeltaCompiler(
     * numbers; expressions of the current time are hidden.
     */
   private def templateOf(query: LogicalPlan, streams: Streams): LogicalPlan =
-    DeltaCompiler.distinct(CurrentTime.hidden(streams.taken(TakenAsRows.removed(query))))
+    DeltaCompiler.distinct(CurrentTime.hidden(streams.taken(TakenAsRows.removed(ReadOnce.removed(query)))))
 
   implicit private val statics: StaticSides = StaticSides(conf.staticsAtArrival)
 
   /** Compiles a query into the operators that emit its changes in this form; or the reason why it
-    * cannot be compiled. Its streams are numbered when the template is made. A later step adds the
-    * streams that it derives, and reads what the steps before it noted. So the sequence matters.
-    *
-    * @param output the result's columns, then the column of the form
+    * cannot be compiled. Static tables are read where Spark reads them; if that is wrong beside
+    * rows that may be deleted, they are read once, as streams ([[StaticRows]]).
     */
   private def compiledQuery(query: LogicalPlan, form: DeltaForm, output: Seq[Attribute]): Either[Reason, LogicalPlan] =
     if (!conf.enabled) Left(Reason(Reason.Disabled))
     else {
-      val emission = Emission.of(form)
-      val taken = new Streams(emission) // how operators read them is known below: `streams`
-      val template = templateOf(query, taken)
-      RelationNames.note(template)
-      for {
-        _ <- DeltaCompiler.sessions(query).orElse(taken.refused).toLeft(())
-        restored =
-          ColumnOrder.restored(Subqueries.named(optimized(template)), recorded.toSeq.flatMap(_.orders(taken.places)))
-        sampled = new SampledRows(conf.severalCells, recordedBlocks).merged(restored)
-        ordered <- new OrderedRows(taken.isChangelog, emission).grouped(emission.literals(sampled, taken.isChangelog))
-        inner <- new MatchJoins(emission, taken.random).inner(emission.nested(ordered))
-        reads = Reads(ColumnOrder.of(restored), emission.timesRead(ordered), emission.readsSeveralTimes(inner))
-        streams = taken.of(reads)
-        plan <- inputs(inner, streams)
-        rows <- result(plan, streams)
-        operators = WrongRules.kept(NamedOnce(emission.emitted(rows)))
-        _ <- (if (recorded.isDefined) None else DeltaCompiler.tooLarge(operators)).toLeft(())
-      } yield {
-        val unbounded = emission.unbounded(output.init, rows, streams)
-        CurrentTime.shown(DeltaRows(operators, form, rows.projected, output, unbounded))
-      }
+      lazy val asRead = compiledAsRead(query, form, output)
+      def meetsStatic = ReadOnce.isIn(query) || asRead.left.exists(StaticRows.isReason) ||
+        asRead.isLeft && DeltaCompiler.reads(query)
+      (if (meetsStatic) streamed(query) else None).fold(asRead)(compiledAsRead(_, form, output))
     }
+
+  /** Compiles a query in which each table is read as the plan says. Its streams are numbered when
+    * the template is made. A later step adds the streams that it derives, and reads what the steps
+    * before it noted. So the sequence matters.
+    *
+    * @param output the result's columns, then the column of the form
+    */
+  private def compiledAsRead(
+      query: LogicalPlan,
+      form: DeltaForm,
+      output: Seq[Attribute]
+  ): Either[Reason, LogicalPlan] = {
+    val emission = Emission.of(form)
+    val taken = new Streams(emission) // how operators read them is known below: `streams`
+    val template = templateOf(query, taken)
+    RelationNames.note(template)
+    for {
+      _ <- DeltaCompiler.sessions(query).orElse(taken.refused).toLeft(())
+      restored =
+        ColumnOrder.restored(Subqueries.named(optimized(template)), recorded.toSeq.flatMap(_.orders(taken.places)))
+      sampled = new SampledRows(conf.severalCells, recordedBlocks).merged(restored)
+      ordered <- new OrderedRows(taken.isChangelog, emission).grouped(emission.literals(sampled, taken.isChangelog))
+      inner <- new MatchJoins(emission, taken.random).inner(emission.nested(ordered))
+      reads = Reads(ColumnOrder.of(restored), emission.timesRead(ordered), emission.readsSeveralTimes(inner))
+      streams = taken.of(reads)
+      plan <- inputs(inner, streams)
+      rows <- result(plan, streams)
+      operators = WrongRules.kept(NamedOnce(emission.emitted(rows)))
+      _ <- (if (recorded.isDefined) None else DeltaCompiler.tooLarge(operators)).toLeft(())
+    } yield {
+      val unbounded = emission.unbounded(output.init, rows, streams)
+      CurrentTime.shown(DeltaRows(operators, form, rows.projected, output, unbounded))
+    }
+  }
 
   /** The optimized template; the plans of the joins that replace subqueries are optimized, too. */
   private def optimized(template: LogicalPlan): LogicalPlan = {
@@ -461,7 +486,7 @@ object DeltaCompiler {
 
   /** Whether the plan has rows that are deleted, where no changes are requested. */
   def reads(plan: LogicalPlan): Boolean = plan match {
-    case _: Changelog | _: SampleOf => true
+    case _: Changelog | _: SampleOf | _: ReadOnce => true
     case _: DeltaOutput => false
     case other => other.children.exists(reads)
   }

@@ -160,6 +160,14 @@ object JoinlessErrors {
   def verifySample(text: String): JoinlessAnalysisException =
     analysis("JOINLESS_VIEW.SAMPLE", "text" -> shortened(text))
 
+  /** The first batch runs again, and a static table is another one than when it began. */
+  def staticTableChanged(table: String): JoinlessAnalysisException =
+    analysis("JOINLESS_STATIC_TABLE_CHANGED", "table" -> table)
+
+  /** A view is to be compared with its query, and a static table has changed since it was read. */
+  def verifyStatic(table: String): JoinlessAnalysisException =
+    analysis("JOINLESS_VIEW.STATIC_TABLE_CHANGED", "table" -> table)
+
   /** A view is to be compared with its query over another table than it has read. */
   def verifyReplaced(table: String): JoinlessAnalysisException = analysis("JOINLESS_VIEW.REPLACED", "table" -> table)
 

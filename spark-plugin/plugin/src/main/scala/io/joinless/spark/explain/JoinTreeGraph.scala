@@ -59,11 +59,18 @@ object JoinTreeGraph {
   /** Blocks, reasons and cost of a query as one JSON object.
     *
     * @param whole the cost of the whole query, if it has more than one block
+    * @param readOnce static tables
     */
-  def json(specs: Seq[BlockSpec], reasons: Seq[Reason], whole: Option[String] = None): String = compact(render(JObject(
+  def json(
+      specs: Seq[BlockSpec],
+      reasons: Seq[Reason],
+      whole: Option[String] = None,
+      readOnce: Seq[String] = Nil
+  ): String = compact(render(JObject(
     "blocks" -> JArray(specs.map(block).toList),
     "reasons" -> array(reasons),
-    "wholeCost" -> whole.fold[JValue](JNull)(text => JString(text.stripPrefix(WholeCost.Heading)))
+    "wholeCost" -> whole.fold[JValue](JNull)(text => JString(text.stripPrefix(WholeCost.Heading))),
+    "readOnce" -> JArray(readOnce.map(JString(_)).toList)
   )))
 
   /** The reasons alone, as a list. */

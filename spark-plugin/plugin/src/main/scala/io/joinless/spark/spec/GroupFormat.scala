@@ -123,6 +123,10 @@ object GroupFormat {
     else
       Option.when(before.above != now.above)(
         s"The query made of its groups: ${rows(before)}. Now it makes of them: ${rows(now)}. A group must be deleted as it was inserted."
+      ).orElse(
+        before.origin.zip(now.origin).collect {
+          case (was, is) if was.mustReadAgain(is) => OriginSpec.readOnce(s"the groups ${before.text}")
+        }
       ).orElse(MeaningSpec.emitted(before.emitted, now.emitted).map { case (was, is) =>
         s"The query emitted the columns $was of its groups. Now it emits $is. A group must be deleted as it was inserted."
       }).orElse(MeaningSpec.zones(before.zone, now.zone))

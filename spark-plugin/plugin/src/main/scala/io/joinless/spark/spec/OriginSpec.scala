@@ -11,10 +11,20 @@ import org.json4s.JsonAST._
   * @param places the locations of these sources where they have one: tables, paths, topics
   * @param filters conditions that stored rows meet, as texts over names of columns, sorted. For
   *   groups they are part of the digest
+  * @param once some of the rows are those of a static table, which is read in the first batch only:
+  *   another table or filter would never be read
   */
-final case class OriginSpec(rows: String, places: IndexedSeq[String], filters: IndexedSeq[String] = IndexedSeq.empty) {
+final case class OriginSpec(
+    rows: String,
+    places: IndexedSeq[String],
+    filters: IndexedSeq[String] = IndexedSeq.empty,
+    once: Boolean = false
+) {
 
   def sameRows(that: OriginSpec): Boolean = rows == that.rows && places == that.places
+
+  /** Whether the rows of this origin would have to be read again to be those of the other. */
+  def mustReadAgain(that: OriginSpec): Boolean = once && (!sameRows(that) || filters != that.filters)
 }
 
 /** Per relation, where its rows come from; a complete result must read from the same origins. None
@@ -25,11 +35,16 @@ object OriginSpec extends BlockProperty[Option[IndexedSeq[OriginSpec]]]("origins
   def toJson(origin: OriginSpec): JObject = JObject(
     "rows" -> JString(origin.rows),
     "places" -> JsonValues.texts(origin.places),
-    "filters" -> JsonValues.texts(origin.filters)
+    "filters" -> JsonValues.texts(origin.filters),
+    "once" -> (if (origin.once) JBool(true) else JNothing)
   )
 
-  def fromJson(json: JValue): OriginSpec =
-    OriginSpec(text(json, "rows"), texts(json, "places"), texts(json, "filters"))
+  def fromJson(json: JValue): OriginSpec = OriginSpec(
+    text(json, "rows"),
+    texts(json, "places"),
+    texts(json, "filters"),
+    optional(json, "once").exists(boolean)
+  )
 
   override def write(origins: Option[IndexedSeq[OriginSpec]]): Option[JValue] = origins.map(array(_)(toJson))
 
@@ -42,20 +57,39 @@ object OriginSpec extends BlockProperty[Option[IndexedSeq[OriginSpec]]]("origins
 
   override def compared: Compared = Compared.AfterState
 
-  /** The same sources, but some are read for another relation than before. Where a source has an
-    * entirely different location, it has moved.
+  /** The same sources, but some are read for another relation than before. Where a stream has an
+    * entirely different location, it has moved. A static table that is read once must be the same.
     */
   override def difference(
       was: Option[IndexedSeq[OriginSpec]],
       is: Option[IndexedSeq[OriginSpec]],
       recorded: BlockCore,
       planned: BlockCore
-  ): Option[(Mismatch, String)] =
+  ): Option[(Mismatch, String)] = readAgain(was, is, planned).orElse {
     for {
       (before, now) <- was.map(_.map(_.places)).zip(is.map(_.map(_.places)))
       if before != now && before.flatten.sorted == now.flatten.sorted
       i <- before.indices.find(i => before(i) != now(i))
     } yield Mismatch.Query -> s"Relation ${planned.relations(i).name} was read from ${before(i).mkString(", ")} and is now read from ${now(i).mkString(", ")}."
+  }
+
+  /** A static table of which the query would need rows that were not read. */
+  private def readAgain(
+      was: Option[IndexedSeq[OriginSpec]],
+      is: Option[IndexedSeq[OriginSpec]],
+      planned: BlockCore
+  ): Option[(Mismatch, String)] = was.zip(is).flatMap { case (before, now) =>
+    before.indices.find(i => before(i).mustReadAgain(now(i))).map { i =>
+      Mismatch.Query -> readOnce(s"relation ${planned.relations(i).name}")
+    }
+  }
+
+  /** Why a query cannot go on with rows that are read once, as a sentence.
+    *
+    * @param what has these rows
+    */
+  def readOnce(what: String): String =
+    s"The rows of a static table, of $what, were read in the first batch and are not read again. The query reads other rows."
 
   override def otherRows(
       was: Option[IndexedSeq[OriginSpec]],

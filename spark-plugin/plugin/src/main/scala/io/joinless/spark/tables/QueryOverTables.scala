@@ -5,7 +5,7 @@ import scala.collection.mutable
 import io.joinless.spark.changes.ResolveDeltaOutput
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.marks.SampleOf
+import io.joinless.spark.plans.marks.{ReadOnce, SampleOf}
 import org.apache.spark.sql.catalyst.expressions.Alias
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.joinless.{CheckpointLogs, Plans, QueryTexts, TableLeaf}
@@ -36,8 +36,9 @@ object QueryOverTables {
         val relation = changes.getOrElseUpdate(table.name, Plans.analyzed(TableChanges(session, table.name)))
         replaced(leaf, table.name, relation)
     }
-    if (!over.isStreaming) throw JoinlessErrors.nothingChanges(text)
-    Plans.dataFrame(session, over)
+    val changing = over.collectFirstWithSubqueries { case node if node.isStreaming => node }
+    if (changing.isEmpty) throw JoinlessErrors.nothingChanges(text)
+    Plans.dataFrame(session, if (over.isStreaming) over else ReadOnce(over))
   }
 
   /** The result of the query when a batch of a checkpoint ends: batch SQL over the versions of the
@@ -53,6 +54,8 @@ object QueryOverTables {
       val logs = new CheckpointLogs(session, checkpoint)
       val read = VersionsRead(logs, batch)
         .getOrElse(throw JoinlessErrors.batchNotAvailable(batch, checkpoint, logs.batches))
+      read.changed(StaticVersions.now(session, plan)).headOption
+        .foreach(table => throw JoinlessErrors.verifyStatic(table))
       val over = QueryTexts.replaced(plan) {
         case leaf @ TableLeaf(table) if !table.pinned =>
           replaced(leaf, table.name, atVersion(session, table.name, read))
@@ -77,6 +80,21 @@ object QueryOverTables {
       val newest = session.sql(s"DESCRIBE HISTORY $name LIMIT 1").select("version").head().getLong(0)
       name -> read.of(idOf(session, name)).map(newest - _.version).maxOption.getOrElse(newest + 1)
     }.toMap
+  }
+
+  /** The static tables of files that a batch of a checkpoint has read, and that have changed since.
+    *
+    * @param database of names without one
+    */
+  def changed(
+      session: SparkSession,
+      text: String,
+      database: Option[String],
+      checkpoint: String,
+      batch: Long
+  ): Seq[String] = in(session) {
+    val read = VersionsRead(new CheckpointLogs(session, checkpoint), batch)
+    read.toSeq.flatMap(_.changed(StaticVersions.ofFiles(analyzed(session, text, Map.empty, database))))
   }
 
   private def idOf(session: SparkSession, table: String): String =

@@ -6,16 +6,24 @@ import org.apache.spark.sql.joinless.CheckpointLogs
 import org.json4s.{JInt, JString}
 import org.json4s.jackson.JsonMethods.parse
 
-/** The versions of Delta tables that a query has read when a batch ends, by the tables' ids. They
-  * are in the offsets of its checkpoint.
+/** The versions of tables that a query has read when a batch ends, as the offsets of its checkpoint
+  * record them: those of Delta tables by the tables' ids, and those of static tables.
   *
   * An offset names a version and a position in it. A negative position stands before the version.
   * Delta reads a commit of a change data feed as a whole, so another position stands behind it.
   * Only the rows that a table has when a query begins are read in parts (`isStartingVersion`).
   *
-  * @param offsets in the order of the query's sources; None for one of which nothing was read
+  * @param offsets of sources that are not static tables, in the order of the query; None for one of
+  *   which nothing was read
+  * @param static of the static tables
   */
-final private[tables] case class VersionsRead(offsets: Seq[Option[VersionRead]]) {
+final private[tables] case class VersionsRead(
+    offsets: Seq[Option[VersionRead]],
+    static: StaticVersions = StaticVersions(Nil)
+) {
+
+  /** The static tables that were read, and have other versions now. */
+  def changed(now: StaticVersions): Seq[String] = now.of.filterNot(static.of.contains(_)).map(_._1).distinct
 
   /** Whether there is a source of which nothing was read. */
   def someEmpty: Boolean = offsets.contains(None)
@@ -34,7 +42,10 @@ private[tables] object VersionsRead {
 
   /** What is read when a batch ends; None if its offsets are not there any more. */
   def apply(logs: CheckpointLogs, batch: Long): Option[VersionsRead] =
-    logs.offsets(batch).map(offsets => VersionsRead(offsets.map(_.flatMap(of))))
+    logs.offsets(batch).map { offsets =>
+      val (static, others) = offsets.partitionMap(json => json.flatMap(StaticVersions.read).toLeft(json))
+      VersionsRead(others.map(_.flatMap(of)), StaticVersions(static.flatMap(_.of)))
+    }
 
   /** The offset of a source; None if it is no Delta table. */
   private def of(json: String): Option[VersionRead] = Try(parse(json)).toOption.flatMap { offset =>

@@ -103,6 +103,8 @@ class JoinlessErrorsSpec extends AnyFunSuite {
       JoinlessErrors.retractionsNotRepresentable("a, b"),
       JoinlessErrors.unknownChangeType(Some("upsert"), "orders"),
       JoinlessErrors.unknownWeight("orders"),
+      JoinlessErrors.staticTableChanged("rates"),
+      JoinlessErrors.verifyStatic("rates"),
       JoinlessErrors.deltaForm("rows")
     ) ++ kinds.map(JoinlessErrors.stateMismatch(_, "/cp", "Something differs."))
 

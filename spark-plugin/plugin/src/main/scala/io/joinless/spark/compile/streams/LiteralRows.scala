@@ -39,12 +39,12 @@ final private[compile] class LiteralRows(isChangelog: StreamRef => Boolean) {
   }
 }
 
-private object LiteralRows {
+private[streams] object LiteralRows {
 
   /** Whether all rows are literals, or made of literals by projections, conditions and unions that
     * changes may pass ([[DeltaScope.passes]]).
     */
-  private def isLiteral(plan: LogicalPlan): Boolean = plan match {
+  def isLiteral(plan: LogicalPlan): Boolean = plan match {
     case LocalRelation(_, _, isStreaming, _) => !isStreaming
     case _: OneRowRelation => true
     case _: Project | _: Filter | _: Union => plan.children.forall(isLiteral) && DeltaScope.passes(plan)

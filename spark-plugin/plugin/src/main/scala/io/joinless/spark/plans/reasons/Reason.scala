@@ -164,13 +164,14 @@ object Reason {
   val StaticSideOfChangelog: Code = Code(
     "STATIC_SIDE_OF_CHANGELOG",
     "A changelog meets the static side <static>. A delete must find there what its insert found, and nothing ensures that it does.",
-    "Read it as it changes: a Delta table by joinless.table(name), another one as a stream, which tables={...} of joinless.sql may name."
+    "Read a Delta table as it changes, by joinless.table(name), or name its version, VERSION AS OF. Other tables are read once, in the " +
+      "first batch, unless random expressions or the current time decide on their rows."
   )
   val StaticPartOfUnion: Code = Code(
     "STATIC_PART_OF_UNION",
     "UNION puts the rows of <static>, which is no stream, beside a changelog, and nothing says in which batch they are inserted.",
-    "Read them as a stream; or add them to the complete result, incrementalEnumerate(\"full\"), or to the table that the changes are " +
-      "written to."
+    "Read a Delta table as it changes, by joinless.table(name), or name its version, VERSION AS OF. Other tables are read once, in the " +
+      "first batch, unless random expressions or the current time decide on their rows."
   )
   val WatermarkOnChangelog: Code = Code(
     "WATERMARK_ON_CHANGELOG",

@@ -25,11 +25,12 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   LocalRelation,
   LogicalPlan,
   Project,
+  Range,
   SubqueryAlias,
   View
 }
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.joinless.StreamLeaf
+import org.apache.spark.sql.joinless.{StaticSource, StreamLeaf}
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.unsafe.types.CalendarInterval
 
@@ -49,11 +50,18 @@ private[spark] object RowsDigest {
   def origin(plan: LogicalPlan, more: Seq[String] = Nil): OriginSpec = {
     val all = (TimeZones.in(plan).toSeq ++ more :+ text(plan)).mkString("\n")
     val bytes = MessageDigest.getInstance("SHA-256").digest(all.getBytes(UTF_8))
-    OriginSpec(bytes.map(b => f"${b & 0xff}%02x").mkString, places(plan))
+    OriginSpec(bytes.map(b => f"${b & 0xff}%02x").mkString, places(plan), once = readsOnce(plan))
   }
 
   /** The locations of a plan's sources, as far as they have one. */
   def places(plan: LogicalPlan): IndexedSeq[String] = plan.collectLeaves().flatMap(place).toIndexedSeq
+
+  /** Whether a part of the rows, not below another stateful operator, is read once. */
+  private def readsOnce(plan: LogicalPlan): Boolean = plan match {
+    case StaticSource(_) => true
+    case _: JoinFreeJoin | _: Groups => false
+    case other => other.children.exists(readsOnce)
+  }
 
   /** The text of a plan's rows, of which the digest is made. */
   private def text(plan: LogicalPlan): String = {
@@ -62,6 +70,8 @@ private[spark] object RowsDigest {
       case SubqueryAlias(_, child) => text(child)
       case View(_, _, child, _) => text(child)
       case LocalRelation(_, data, _, _) => data.map(_.toSeq(plan.schema)).mkString("rows ", ", ", "")
+      case StaticSource(static) =>
+        s"static ${text(static.plan.transform { case r: Range => r.copy(numSlices = None) })}"
       case source if source.children.isEmpty => leaf(source)
       case join: JoinFreeJoin =>
         val residuals = join.residuals.zip(join.shape.residuals).map { case (condition, spec) =>
@@ -98,17 +108,18 @@ private[spark] object RowsDigest {
 
   final private val MaxColumns = 10000
 
-  /** The location of a stream. A path in the local file system is made absolute, as the query may
+  /** The locations of a source. A path in the local file system is made absolute, as the query may
     * give it relative to the working folder.
     */
-  private def place(source: LogicalPlan): Option[String] = source match {
-    case StreamLeaf(stream) => stream.place.map { place =>
+  private def place(source: LogicalPlan): Seq[String] = source match {
+    case StreamLeaf(stream) => stream.place.toSeq.map { place =>
         val givenPath =
           stream.options.collectFirst { case (key, value) if key.equalsIgnoreCase("path") => new Path(value).toUri }
         givenPath.filter(uri => stream.table.isEmpty && (uri.getScheme == null || uri.getScheme == "file"))
           .fold(place)(uri => Paths.get(uri.getPath).toAbsolutePath.normalize.toString)
       }
-    case _ => None
+    case StaticSource(static) => static.places
+    case _ => Nil
   }
 
   /** All that decides on the rows of a block, by position. */

@@ -3,6 +3,7 @@ package org.apache.spark.sql.joinless
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, XXH64}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.streaming.runtime.{StreamExecution, StreamingQueryWrapper}
 import org.apache.spark.sql.streaming.StreamingQuery
@@ -21,6 +22,23 @@ object Plans {
   /** All rows, with values as Spark has them: dates and times of Java are not exact before 1582. */
   def rows(df: DataFrame): Seq[InternalRow] =
     df.asInstanceOf[classic.Dataset[_]].queryExecution.toRdd.map(_.copy()).collect().toSeq
+
+  /** A digest of the rows of a plan, whatever their order: their number, and the sum of a hash of
+    * each.
+    */
+  def digest(session: SparkSession, plan: LogicalPlan): String = {
+    val rows = classic.Dataset.ofRows(classicOf(session), plan).queryExecution.toRdd
+    val types = plan.schema.map(_.dataType).toArray
+    val (number, sum) = rows.mapPartitions { part =>
+      val words = UnsafeProjection.create(types)
+      val hashes = part.map { row =>
+        val bytes = words(row)
+        XXH64.hashUnsafeBytes(bytes.getBaseObject, bytes.getBaseOffset, bytes.getSizeInBytes, 42L)
+      }
+      Iterator.single(hashes.foldLeft((0L, 0L)) { case ((n, total), hash) => (n + 1, total + hash) })
+    }.collect().foldLeft((0L, 0L)) { case ((n, total), (m, more)) => (n + m, total + more) }
+    f"$number rows $sum%016x"
+  }
 
   /** A DataFrame of `plan` in the session of `df`. */
   def dataFrame(df: DataFrame, plan: LogicalPlan): DataFrame = dataFrame(df.sparkSession, plan)

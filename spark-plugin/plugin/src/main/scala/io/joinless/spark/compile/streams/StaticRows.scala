@@ -1,0 +1,92 @@
+package io.joinless.spark.compile.streams
+
+import io.joinless.spark.compile.template.DeltaScope
+import io.joinless.spark.plans.marks.{MaskedStream, ReadOnce}
+import io.joinless.spark.plans.reasons.Reason
+import io.joinless.spark.rules.blocks.Conditions
+import io.joinless.spark.tables.StaticVersions
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.{Expression, LateralSubquery, OuterReference, SubqueryExpression}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project, SubqueryAlias, Union, View}
+import org.apache.spark.sql.joinless.StaticSource
+
+/** Static tables beside a changelog: a delete must find there what its insert found. So they are
+  * read once, in the first batch, as a stream whose rows are only inserted. The operators above
+  * store them like the rows of other streams.
+  *
+  * A part of a query that reads no stream is read as a whole, except for joins: their sides are read
+  * apart, since a block need not store their results. Delta tables are not read so, since their
+  * changes can be read, and a query that ignores them would be wrong in silence; nor are parts whose
+  * rows depend on chance or on the current time.
+  */
+final private[compile] class StaticRows(session: SparkSession) {
+
+  /** The query in which static tables are streams; None if there are none to read. */
+  def streamed(query: LogicalPlan): Option[LogicalPlan] = {
+    val plain = MaskedStream.removed(query)
+    val all = replaced(ReadOnce.removed(plain))
+    Option.when(!all.fastEquals(plain))(all)
+  }
+
+  private def replaced(plan: LogicalPlan): LogicalPlan =
+    if (StaticRows.isRead(plan)) scan(plan, None)
+    else {
+      val inputs = plan.mapChildren(replaced)
+      if (inputs.subqueries.isEmpty) inputs
+      else inputs.transformExpressions {
+        case lateral: LateralSubquery => lateral.withNewPlan(replaced(lateral.plan))
+        case subquery: SubqueryExpression => subquery.withNewPlan(replaced(subquery.plan))
+      }
+    }
+
+  /** The plan as a stream, under its aliases.
+    *
+    * @param alias the outermost one
+    */
+  private def scan(plan: LogicalPlan, alias: Option[String]): LogicalPlan = plan match {
+    case SubqueryAlias(name, child) => plan.withNewChildren(Seq(scan(child, alias.orElse(Some(name.name)))))
+    case _ =>
+      val leaves = plan.collectLeaves()
+      val places = leaves.flatMap(StaticVersions.place)
+      val source = new StaticSource(
+        session,
+        alias.getOrElse(StaticVersions.name(leaves.head)),
+        places,
+        plan,
+        () => StaticVersions.now(session, plan).json,
+        StaticVersions.check(session, plan)
+      )
+      StaticSource.scan(session, source)
+  }
+}
+
+private[compile] object StaticRows {
+  private val Codes = Set(Reason.StaticSideOfChangelog, Reason.StaticPartOfUnion)
+
+  /** Whether a query is refused because a static table meets rows that may be deleted. */
+  def isReason(reason: Reason): Boolean = Codes(reason.code)
+
+  /** Whether the plan is read as a whole. */
+  private def isRead(plan: LogicalPlan): Boolean =
+    !isJoin(plan) && !LiteralRows.isLiteral(plan) && isFixed(plan) && plan.output.nonEmpty
+
+  /** Whether its results are those of a join. */
+  private def isJoin(plan: LogicalPlan): Boolean = plan match {
+    case _: Join => true
+    case _: Project | _: Filter | _: Union | _: SubqueryAlias | _: View => plan.children.exists(isJoin)
+    case _ => false
+  }
+
+  /** Whether all that it reads is static, and each evaluation has the same rows. */
+  private def isFixed(plan: LogicalPlan): Boolean = {
+    val varies = plan.collectFirstWithSubqueries {
+      case node if node.isStreaming || StaticVersions.hasChanges(node) => node
+      case node if node.expressions.exists(e => DeltaScope.random(Seq(e)).isDefined || e.exists(ofOutside)) => node
+    }
+    varies.isEmpty
+  }
+
+  /** Whether an expression is of the current time or of a row outside of the plan. */
+  private def ofOutside(e: Expression): Boolean =
+    Conditions.isTime(e) || e.isInstanceOf[OuterReference]
+}

@@ -1,0 +1,105 @@
+package io.joinless.spark.tables
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.MessageDigest
+
+import scala.util.Try
+
+import io.joinless.spark.errors.JoinlessErrors
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, OneRowRelation, Range}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelationWithTable}
+import org.apache.spark.sql.joinless.{Plans, TableLeaf}
+import org.json4s.JsonAST.{JArray, JField, JObject, JString}
+import org.json4s.jackson.JsonMethods.{compact, parse, render}
+
+/** The versions of static tables that a query reads once, in its first batch. They are in the
+  * offsets of its checkpoint.
+  *
+  * The version of a table of files is a digest of their names, sizes and times. That of any other
+  * table is a digest of its rows, whatever their order. Literals, ranges and tables at a version
+  * that the query names cannot change, and have none.
+  *
+  * @param of the versions by the names of tables, in the order of the plan
+  */
+final case class StaticVersions(of: Seq[(String, String)]) {
+
+  def json: String =
+    compact(render(JObject("static" -> JArray(of.toList.map { case (table, version) =>
+      JObject("table" -> JString(table), "version" -> JString(version))
+    }))))
+
+  /** The first table whose version these do not have. */
+  def changed(now: StaticVersions): Option[String] = now.of.find(!of.contains(_)).map(_._1)
+}
+
+object StaticVersions {
+
+  /** The versions of the static tables that a plan reads, as they are now. */
+  def now(session: SparkSession, plan: LogicalPlan): StaticVersions =
+    ofLeaves(plan)(leaf => listing(leaf).orElse(contents(session, leaf)))
+
+  /** The versions of those that are files, which are found without reading them. */
+  def ofFiles(plan: LogicalPlan): StaticVersions = ofLeaves(plan)(listing)
+
+  private def ofLeaves(plan: LogicalPlan)(version: LogicalPlan => Option[String]): StaticVersions = StaticVersions(
+    plan.collectWithSubqueries { case leaf if leaf.children.isEmpty => leaf }
+      .flatMap(leaf => version(leaf).map(name(leaf) -> _))
+  )
+
+  /** Fails unless the tables of a plan have these versions. */
+  def check(session: SparkSession, plan: LogicalPlan)(json: String): Unit =
+    for (before <- read(json); table <- before.changed(now(session, plan)))
+      throw JoinlessErrors.staticTableChanged(table)
+
+  /** The versions that an offset records; None if it is the offset of another source. */
+  def read(json: String): Option[StaticVersions] = Try(parse(json) \ "static").toOption.collect {
+    case JArray(tables) => StaticVersions(tables.collect { case JObject(fields) =>
+        val texts = fields.collect { case JField(name, JString(text)) => name -> text }.toMap
+        texts("table") -> texts("version")
+      })
+  }
+
+  /** A table or path by its name, or a relation without one by its columns. */
+  def name(leaf: LogicalPlan): String =
+    place(leaf).getOrElse(leaf.output.map(_.name).mkString("(", ", ", ")"))
+
+  /** The table or path that a leaf reads, with its version if the query names one. */
+  def place(leaf: LogicalPlan): Option[String] = leaf match {
+    case TableLeaf(TableLeaf(table, Some(version))) => Some(s"$table@v$version")
+    case LogicalRelationWithTable(_, Some(table)) => Some(table.identifier.unquotedString)
+    case LogicalRelationWithTable(files: HadoopFsRelation, _) => files.location.rootPaths.headOption.map(_.toString)
+    case table: DataSourceV2Relation => Some(table.name)
+    case _ => None
+  }
+
+  /** Whether a leaf reads the newest version of a Delta table: it has changes that can be read. */
+  def hasChanges(leaf: LogicalPlan): Boolean = leaf match {
+    case TableLeaf(table) => !table.pinned
+    case _ => false
+  }
+
+  private def listing(leaf: LogicalPlan): Option[String] = leaf match {
+    case TableLeaf(_) => None
+    case LogicalRelationWithTable(files: HadoopFsRelation, _) => Some(digest(listed(files)))
+    case _ => None
+  }
+
+  private def contents(session: SparkSession, leaf: LogicalPlan): Option[String] = leaf match {
+    case _: LocalRelation | _: OneRowRelation | _: Range | TableLeaf(_) => None
+    case table: DataSourceV2Relation if table.timeTravelSpec.isDefined => None
+    case _ => Some(Plans.digest(session, leaf))
+  }
+
+  /** The files of a table, a line each. */
+  private def listed(relation: HadoopFsRelation): Seq[String] =
+    relation.location.listFiles(Nil, Nil).flatMap(_.files).map { file =>
+      s"${file.getPath} ${file.getLen} ${file.getModificationTime}"
+    }
+
+  private def digest(lines: Seq[String]): String = {
+    val bytes = MessageDigest.getInstance("SHA-256").digest(lines.sorted.mkString("\n").getBytes(UTF_8))
+    bytes.map(b => f"${b & 0xff}%02x").mkString
+  }
+}
