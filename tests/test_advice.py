@@ -239,6 +239,7 @@ ELSEWHERE = {
         f"JOINLESS_APPLY_CHANGES.{what}": "test_targets_and_columns_are_named_as_their_errors_say"
         for what in ("COLUMN_NAME", "TARGET_IS_READ", "TARGET_NAME")
     },
+    "JOINLESS_STATIC_TABLE_CHANGED": "StaticTablesSpec",
     "JOINLESS_VIEW.*": "test_what_cannot_be_compared_is_named",
     "JOINLESS_TABLE.*": "test_texts_that_are_no_query_over_tables_are_refused",
     "JOINLESS_UNKNOWN_CONF": "test_confs_that_do_not_exist_are_refused_when_a_query_starts",

@@ -87,6 +87,8 @@ def test_a_delta_table_is_read_as_it_changes_or_at_a_version(shop: Shop) -> None
     with pytest.raises(AnalysisException, match="STATIC_SIDE_OF_CHANGELOG") as refused:
         kept(joined, "view")
     assert "joinless.table(name), or name its version, VERSION AS OF" in str(refused.value)
+    with pytest.raises(AnalysisException, match="STATIC_PART_OF_UNION"):
+        kept(orders.select("id").unionAll(query.select("id")), "view")
     pinned = spark.sql("SELECT * FROM kinds VERSION AS OF 1")
     kept(orders.join(pinned, orders["item"] == pinned["id"]).select(orders["id"], pinned["name"]), "view")
     names = {row["name"] for row in spark.table("view").collect()}

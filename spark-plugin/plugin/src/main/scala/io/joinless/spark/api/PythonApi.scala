@@ -135,7 +135,7 @@ object PythonApi {
       java.lang.Long.valueOf
     ).toMap.asJava
 
-  /** The static tables of files that a batch of a checkpoint has read, and that have changed since. */
+  /** The static tables of files that have changed since a batch of a checkpoint read them. */
   def changedStatics(
       session: SparkSession,
       query: String,

@@ -141,9 +141,7 @@ object DeltaCompilation {
       isPlain: Boolean = false
   ): DeltaCompiler = {
     def optimize(plan: LogicalPlan) = Inspection.template(session, plan, if (isPlain) Nil else WrongRules.of(plan))
-
-    /** The query with its static tables as streams. Plain rows meet such tables as in Spark. */
-    def streamed(query: LogicalPlan) = if (isPlain) None else new StaticRows(session).streamed(query)
-    new DeltaCompiler(Inspection.conf(session), new SqlText(session), recorded, optimize, streamed)
+    val static = new StaticRows(session, asInSpark = isPlain)
+    new DeltaCompiler(Inspection.conf(session), new SqlText(session), recorded, optimize, static)
   }
 }

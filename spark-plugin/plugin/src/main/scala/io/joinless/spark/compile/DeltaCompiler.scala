@@ -14,7 +14,7 @@ import io.joinless.spark.plans.marks.{
   SampleOf,
   TakenAsRows
 }
-import io.joinless.spark.plans.nodes.{DeltaRows, Groups, JoinFreeJoin, StreamRef}
+import io.joinless.spark.plans.nodes.{DeltaRows, StreamRef}
 import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.rules.blocks.{AttributeClasses, Conditions, JoinBlock, RelationNames}
@@ -23,16 +23,7 @@ import io.joinless.spark.rules.extract.{ExtractJoinBlock, StaticSides}
 import io.joinless.spark.rules.meaning.{LeafSource, MadeNames, MeaningTexts, TimeZones}
 import io.joinless.spark.rules.rewrite.{BlockForms, BlockLayout, Eligibility, NamedOnce, RecordedOrder, WaysOutOfCycles}
 import io.joinless.spark.rules.scans.Scan
-import io.joinless.spark.spec.{
-  BlockShape,
-  ColumnsInOrder,
-  GroupFormat,
-  MeaningSpec,
-  OriginSpec,
-  RecordedQuery,
-  SqlTexts,
-  StateFormat
-}
+import io.joinless.spark.spec.{BlockShape, ColumnsInOrder, MeaningSpec, OriginSpec, RecordedQuery, SqlTexts}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference, AttributeSet, SessionWindow}
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE
 import org.apache.spark.sql.catalyst.plans.logical.{
@@ -73,14 +64,14 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   *   on new blocks do not apply to them. None where it has none
   * @param optimize runs Spark's optimizer on a template, up to where blocks are rewritten in a
   *   batch
-  * @param streamed a query with its static tables as streams; None where it has none that can be
+  * @param static how static tables are read
   */
 final class DeltaCompiler(
     conf: JoinlessConf,
     texts: SqlTexts,
     recorded: => Option[RecordedQuery],
     optimize: LogicalPlan => LogicalPlan,
-    streamed: LogicalPlan => Option[LogicalPlan]
+    static: StaticRows
 ) {
 
   /** The plan with a compiled query in place of each mark; or the first reason why one cannot be
@@ -128,22 +119,12 @@ final class DeltaCompiler(
 
   implicit private val statics: StaticSides = StaticSides(conf.staticsAtArrival)
 
-  /** Compiles a query into the operators that emit its changes in this form; or the reason why it
-    * cannot be compiled. Static tables are read where Spark reads them; if that is wrong beside
-    * rows that may be deleted, they are read once, as streams ([[StaticRows]]).
-    */
   private def compiledQuery(query: LogicalPlan, form: DeltaForm, output: Seq[Attribute]): Either[Reason, LogicalPlan] =
-    if (!conf.enabled) Left(Reason(Reason.Disabled))
-    else {
-      lazy val asRead = compiledAsRead(query, form, output)
-      def meetsStatic = ReadOnce.isIn(query) || asRead.left.exists(StaticRows.isReason) ||
-        asRead.isLeft && DeltaCompiler.reads(query)
-      (if (meetsStatic) streamed(query) else None).fold(asRead)(compiledAsRead(_, form, output))
-    }
+    if (conf.enabled) static.compiled(query)(compiledAsRead(_, form, output)) else Left(Reason(Reason.Disabled))
 
-  /** Compiles a query in which each table is read as the plan says. Its streams are numbered when
-    * the template is made. A later step adds the streams that it derives, and reads what the steps
-    * before it noted. So the sequence matters.
+  /** Compiles a query into the operators that emit its changes in this form; or the reason why it
+    * cannot be compiled. Its streams are numbered when the template is made. A later step adds the
+    * streams that it derives, and reads what the steps before it noted. So the sequence matters.
     *
     * @param output the result's columns, then the column of the form
     */
@@ -168,7 +149,7 @@ final class DeltaCompiler(
       plan <- inputs(inner, streams)
       rows <- result(plan, streams)
       operators = WrongRules.kept(NamedOnce(emission.emitted(rows)))
-      _ <- (if (recorded.isDefined) None else DeltaCompiler.tooLarge(operators)).toLeft(())
+      _ <- (if (recorded.isDefined) None else TooLarge.in(operators)).toLeft(())
     } yield {
       val unbounded = emission.unbounded(output.init, rows, streams)
       CurrentTime.shown(DeltaRows(operators, form, rows.projected, output, unbounded))
@@ -497,16 +478,6 @@ object DeltaCompiler {
       case node if node.output.exists(_.metadata.contains(SessionWindow.marker)) =>
         Reason.of(Reason.UnsupportedAggregate, "function" -> "session_window")
     }
-
-  /** Why an operator of a compiled plan cannot be recorded. */
-  private def tooLarge(plan: LogicalPlan): Option[Reason] = {
-    val reasons = plan.collect {
-      case join: JoinFreeJoin =>
-        StateFormat.tooLarge(join.shape).map(Reason.joinTooLarge(join.shape.relations.map(_.name), _))
-      case groups: Groups => GroupFormat.tooLarge(groups.shape).map(Reason.groupsTooLarge)
-    }
-    reasons.flatten.headOption
-  }
 
   /** The nodes of `incrementalEnumerate`: the query, the form, and the output columns. */
   object Mark {

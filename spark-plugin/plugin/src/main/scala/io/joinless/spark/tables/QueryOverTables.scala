@@ -3,7 +3,7 @@ package io.joinless.spark.tables
 import scala.collection.mutable
 
 import io.joinless.spark.changes.ResolveDeltaOutput
-import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.errors.{JoinlessErrors, TableErrors}
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.marks.{ReadOnce, SampleOf}
 import org.apache.spark.sql.catalyst.expressions.Alias
@@ -37,7 +37,7 @@ object QueryOverTables {
         replaced(leaf, table.name, relation)
     }
     val changing = over.collectFirstWithSubqueries { case node if node.isStreaming => node }
-    if (changing.isEmpty) throw JoinlessErrors.nothingChanges(text)
+    if (changing.isEmpty) throw TableErrors.nothingChanges(text)
     Plans.dataFrame(session, if (over.isStreaming) over else ReadOnce(over))
   }
 
@@ -49,13 +49,13 @@ object QueryOverTables {
   def at(session: SparkSession, text: String, database: Option[String], checkpoint: String, batch: Long): DataFrame =
     in(session) {
       val plan = analyzed(session, text, Map.empty, database)
-      if (plan.isStreaming) throw JoinlessErrors.verifyStream(text)
-      if (plan.exists(_.isInstanceOf[SampleOf])) throw JoinlessErrors.verifySample(text)
+      if (plan.isStreaming) throw TableErrors.verifyStream(text)
+      if (plan.exists(_.isInstanceOf[SampleOf])) throw TableErrors.verifySample(text)
       val logs = new CheckpointLogs(session, checkpoint)
       val read = VersionsRead(logs, batch)
         .getOrElse(throw JoinlessErrors.batchNotAvailable(batch, checkpoint, logs.batches))
       read.changed(StaticVersions.now(session, plan)).headOption
-        .foreach(table => throw JoinlessErrors.verifyStatic(table))
+        .foreach(table => throw TableErrors.verifyStatic(table))
       val over = QueryTexts.replaced(plan) {
         case leaf @ TableLeaf(table) if !table.pinned =>
           replaced(leaf, table.name, atVersion(session, table.name, read))
@@ -105,9 +105,9 @@ object QueryOverTables {
     Plans.analyzed(read.of(idOf(session, name)) match {
       case Seq(VersionRead(_, version, false)) => session.sql(s"SELECT * FROM $name VERSION AS OF $version")
       case Seq() if read.someEmpty => session.table(name).limit(0)
-      case Seq() => throw JoinlessErrors.verifyReplaced(name)
-      case several if several.exists(_.begins) => throw JoinlessErrors.verifyFirstRows(name)
-      case several => throw JoinlessErrors.verifyVersions(name, several.map(_.version))
+      case Seq() => throw TableErrors.verifyReplaced(name)
+      case several if several.exists(_.begins) => throw TableErrors.verifyFirstRows(name)
+      case several => throw TableErrors.verifyVersions(name, several.map(_.version))
     })
   }
 
@@ -118,7 +118,7 @@ object QueryOverTables {
     Project(
       leaf.output.map { column =>
         val found = changes.output.find(_.name == column.name)
-          .getOrElse(throw JoinlessErrors.tableColumn(table, column.name))
+          .getOrElse(throw TableErrors.tableColumn(table, column.name))
         Alias(found, column.name)(column.exprId, column.qualifier, Some(column.metadata))
       },
       changes
@@ -132,7 +132,7 @@ object QueryOverTables {
       database: Option[String]
   ): LogicalPlan = ResolveDeltaOutput
     .overTables(QueryTexts.analyzed(session, text, named, database))
-    .getOrElse(throw JoinlessErrors.notAQuery(text))
+    .getOrElse(throw TableErrors.notAQuery(text))
 
   private def in[A](session: SparkSession)(query: => A): A = {
     if (!Inspection.hasExtension(session)) throw JoinlessErrors.extensionNotInstalled()

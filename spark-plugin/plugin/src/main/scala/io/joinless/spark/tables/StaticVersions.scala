@@ -5,7 +5,7 @@ import java.security.MessageDigest
 
 import scala.util.Try
 
-import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.errors.TableErrors
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, OneRowRelation, Range}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
@@ -51,7 +51,7 @@ object StaticVersions {
   /** Fails unless the tables of a plan have these versions. */
   def check(session: SparkSession, plan: LogicalPlan)(json: String): Unit =
     for (before <- read(json); table <- before.changed(now(session, plan)))
-      throw JoinlessErrors.staticTableChanged(table)
+      throw TableErrors.staticTableChanged(table)
 
   /** The versions that an offset records; None if it is the offset of another source. */
   def read(json: String): Option[StaticVersions] = Try(parse(json) \ "static").toOption.collect {

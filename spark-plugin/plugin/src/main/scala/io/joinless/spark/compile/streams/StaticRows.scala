@@ -1,7 +1,7 @@
 package io.joinless.spark.compile.streams
 
 import io.joinless.spark.compile.template.DeltaScope
-import io.joinless.spark.plans.marks.{MaskedStream, ReadOnce}
+import io.joinless.spark.plans.marks.{Changelog, MaskedStream, ReadOnce, SampleOf}
 import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.rules.blocks.Conditions
 import io.joinless.spark.tables.StaticVersions
@@ -14,22 +14,34 @@ import org.apache.spark.sql.joinless.StaticSource
   * read once, in the first batch, as a stream whose rows are only inserted. The operators above
   * store them like the rows of other streams.
   *
-  * A part of a query that reads no stream is read as a whole, except for joins: their sides are read
-  * apart, since a block need not store their results. Delta tables are not read so, since their
-  * changes can be read, and a query that ignores them would be wrong in silence; nor are parts whose
-  * rows depend on chance or on the current time.
+  * A part of a query that reads no stream is read as a whole, except for joins: their sides are
+  * read apart, since a block need not store their results. Delta tables are not read so, since
+  * their changes can be read, and a query that ignores them would be wrong in silence; nor are
+  * parts whose rows depend on chance or on the current time.
+  *
+  * @param asInSpark rows meet static tables where they meet them in Spark, whatever they are
   */
-final private[compile] class StaticRows(session: SparkSession) {
+final private[compile] class StaticRows(session: SparkSession, asInSpark: Boolean) {
+  import StaticRows._
+
+  /** Compiles a query. Static tables are read where Spark reads them; if that is wrong, since rows
+    * may be deleted beside them, they are read once.
+    */
+  def compiled(query: LogicalPlan)(compile: LogicalPlan => Either[Reason, LogicalPlan]): Either[Reason, LogicalPlan] = {
+    lazy val asRead = compile(query)
+    def mayBeDeleted = ReadOnce.isIn(query) || asRead.left.exists(r => isReason(r) || hasDeletes(query))
+    (if (!asInSpark && mayBeDeleted) streamed(query) else None).fold(asRead)(compile)
+  }
 
   /** The query in which static tables are streams; None if there are none to read. */
-  def streamed(query: LogicalPlan): Option[LogicalPlan] = {
+  private def streamed(query: LogicalPlan): Option[LogicalPlan] = {
     val plain = MaskedStream.removed(query)
     val all = replaced(ReadOnce.removed(plain))
     Option.when(!all.fastEquals(plain))(all)
   }
 
   private def replaced(plan: LogicalPlan): LogicalPlan =
-    if (StaticRows.isRead(plan)) scan(plan, None)
+    if (isRead(plan)) scan(plan, None)
     else {
       val inputs = plan.mapChildren(replaced)
       if (inputs.subqueries.isEmpty) inputs
@@ -60,11 +72,16 @@ final private[compile] class StaticRows(session: SparkSession) {
   }
 }
 
-private[compile] object StaticRows {
+private object StaticRows {
   private val Codes = Set(Reason.StaticSideOfChangelog, Reason.StaticPartOfUnion)
 
   /** Whether a query is refused because a static table meets rows that may be deleted. */
-  def isReason(reason: Reason): Boolean = Codes(reason.code)
+  private def isReason(reason: Reason): Boolean = Codes(reason.code)
+
+  /** Whether the query reads rows that may be deleted. */
+  private def hasDeletes(query: LogicalPlan): Boolean = query.collectFirstWithSubqueries {
+    case mark @ (_: Changelog | _: SampleOf) => mark
+  }.isDefined
 
   /** Whether the plan is read as a whole. */
   private def isRead(plan: LogicalPlan): Boolean =
