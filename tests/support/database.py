@@ -27,13 +27,15 @@ def database(spark: SparkSession, name: str, folder: Path) -> Iterator[None]:
     settings = {setting: spark.conf.get(setting) for setting in ("spark.sql.shuffle.partitions", *SMALL)}
     for setting, small in SMALL.items():
         spark.conf.set(setting, small)
-    yield
-    for query in spark.streams.active:
-        query.stop()
-    for setting, value in settings.items():
-        spark.conf.set(setting, str(value))
-    spark.sql("USE default")
-    spark.sql(f"DROP DATABASE {name} CASCADE")
+    try:
+        yield
+    finally:
+        for query in spark.streams.active:
+            query.stop()
+        for setting, value in settings.items():
+            spark.conf.set(setting, str(value))
+        spark.sql("USE default")
+        spark.sql(f"DROP DATABASE {name} CASCADE")
 
 
 @contextmanager

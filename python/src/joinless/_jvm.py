@@ -7,10 +7,12 @@ An obstacle (Connect, no jar, no extension) is raised as a named error, never as
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from py4j.java_gateway import JavaClass
 from pyspark import SparkContext
@@ -84,6 +86,15 @@ def behind(session: SparkSession, query: str, database: str | None, checkpoint: 
     api = _python_api(session._jvm)
     found = api.behind(session._jsparkSession, query, database, checkpoint, batch_id)
     return {str(name): int(commits) for name, commits in found.items()}
+
+
+def delta_detail(session: SparkSession, table: str) -> dict[str, Any] | None:
+    """What the log of a Delta table says; None if it cannot be read from here."""
+    jvm = getattr(session, "_jvm", None)
+    if jvm is None or not _is_loaded(jvm):
+        return None
+    found = _python_api(jvm).deltaDetail(session._jsparkSession, table)
+    return None if found is None else dict(json.loads(found))
 
 
 def changed_statics(
@@ -271,7 +282,17 @@ def _installed(session: SparkSession, what: str) -> Any:
 
 
 def _python_api(jvm: Any) -> Any:
-    return jvm.io.joinless.spark.api.PythonApi
+    """The door of the plugin. It is looked up once: py4j searches all jars for each part of its name."""
+    found = _DOORS.get(jvm)
+    if found is None:
+        found = jvm.io.joinless.spark.api.PythonApi
+        if isinstance(found, JavaClass):
+            _DOORS[jvm] = found
+    return found
+
+
+#: The door of each JVM that has the plugin.
+_DOORS: WeakKeyDictionary[Any, JavaClass] = WeakKeyDictionary()
 
 
 def _is_loaded(jvm: Any) -> bool:

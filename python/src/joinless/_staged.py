@@ -16,11 +16,12 @@ from __future__ import annotations
 from contextlib import suppress
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from joinless import _jvm
+from joinless._detail import Detail
 from joinless._net import WEIGHT, quoted
 from joinless._record import CHECKPOINT, ViewRecord
 from joinless._target import Target
@@ -55,13 +56,13 @@ class Staged:
         return Staged(session, target, location, _numbered(_number(present) + 1))
 
     @staticmethod
-    def begun(session: SparkSession, target: Target, there: Row | None) -> Staged | None:
+    def begun(session: SparkSession, target: Target, there: Detail | None) -> Staged | None:
         """The replacement that a table has begun to switch to, by what `Target.found` returns; None
         if it has not.
         """
-        if there is None or _REPLACING not in there["properties"]:
+        if there is None or _REPLACING not in there.properties:
             return None
-        return Staged(session, target, there["location"], there["properties"][_REPLACING])
+        return Staged(session, target, there.location, there.properties[_REPLACING])
 
     def fill(self, deltas: DataFrame, key: list[str], name: str) -> None:
         """Runs a query of this name until it has the rows that are there."""
@@ -102,7 +103,7 @@ class Staged:
 
     def _overwrite(self, rows: DataFrame, writer: str) -> None:
         detail = self.target.detail(self.session)
-        stay = [name for name in detail["partitionColumns"] if name in rows.columns]
+        stay = [name for name in detail.partition_columns if name in rows.columns]
         (
             rows.write.format("delta")
             .mode("overwrite")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
@@ -25,6 +25,7 @@ from pyspark.sql.types import (
 
 from joinless import _jvm
 from joinless._batches import BatchNote, newest
+from joinless._detail import Detail, detail
 from joinless._net import CHANGE_TYPE, WEIGHT, quoted
 from joinless._record import ViewRecord
 from joinless._refusals import JSON
@@ -50,7 +51,7 @@ class Target:
         """An error about this table."""
         return ApplyChangesError(what, {"target": self.name, **parameters})
 
-    def found(self, session: SparkSession) -> Row | None:
+    def found(self, session: SparkSession) -> Detail | None:
         """Returns what Delta says of the table, or None if there is no such table. Raises if it is
         another one than a Delta table.
         """
@@ -62,18 +63,18 @@ class Target:
             return None
         return self.detail(session) if there else None
 
-    def view(self, session: SparkSession) -> tuple[Row, ViewRecord]:
+    def view(self, session: SparkSession) -> tuple[Detail, ViewRecord]:
         """Returns what Delta says of the table, and the view that it names. Raises Spark's error if
         there is no such table, and `ViewError` if it names no view.
         """
         session.table(self.name)
         with suppress(ApplyChangesError):  # not a Delta table
             there = self.detail(session)
-            if (record := ViewRecord.of(there["properties"])) is not None:
+            if (record := ViewRecord.of(there.properties)) is not None:
                 return there, record
         raise ViewError("NOT_A_VIEW", view=self.name)
 
-    def create(self, changes: DataFrame, key: Sequence[str], view: ViewRecord, there: Row | None) -> str:
+    def create(self, changes: DataFrame, key: Sequence[str], view: ViewRecord, there: Detail | None) -> str:
         """Creates the table of a view with the columns of its changes, if it does not exist and its
         checkpoint has not begun. Returns the folder of the table.
 
@@ -90,7 +91,7 @@ class Target:
         session = changes.sparkSession
         if there is not None:
             self._check_existing(changes, key, view, there)
-            return str(there["location"])
+            return there.location
         if view.checkpoint is not None and _has_entries(session, view.checkpoint, "commits"):
             raise self.error("TARGET_GONE", checkpoint=view.checkpoint)
         self.check_new(changes, key)
@@ -101,16 +102,16 @@ class Target:
             if found := _LACKS_DELTA.search(str(error)):
                 raise self.error("NO_DELTA", found=found[0].strip()) from error
             raise
-        return str(self.detail(session)["location"])
+        return self.detail(session).location
 
-    def _check_existing(self, changes: DataFrame, key: Sequence[str], view: ViewRecord, there: Row) -> None:
+    def _check_existing(self, changes: DataFrame, key: Sequence[str], view: ViewRecord, there: Detail) -> None:
         session = changes.sparkSession
         self.resolved_key(session, key, [name for name, _ in _columns(changes)])
         self.check_not_read(changes, there)
         self.columns_of(changes)
         # The table may already contain a batch that was begun: it runs
         # again, and Delta skips it.
-        if not _has_entries(session, view.folder(there["location"]), "offsets") and not self.is_empty(session):
+        if not _has_entries(session, view.folder(there.location), "offsets") and not self.is_empty(session):
             raise self.error("TARGET_NOT_EMPTY")
 
     def check_new(self, changes: DataFrame, key: Sequence[str]) -> None:
@@ -121,14 +122,14 @@ class Target:
         if unnamed := next((name for name, _ in columns if re.search(r"[ ,;{}()\n\t=]", name)), None):
             raise self.error("COLUMN_NAME", column=unnamed)
 
-    def check_not_read(self, changes: DataFrame, there: Row) -> None:
+    def check_not_read(self, changes: DataFrame, there: Detail) -> None:
         """Raises if the query reads the table, by its name or by its folder."""
         session = changes.sparkSession
-        fold, name, folder = folding(session), there["name"], _plain(there["location"])
+        fold, name, folder = folding(session), there.name, _plain(there.location)
         for place in _jvm.places(changes):
             if name is None and not _plain(place).startswith("/"):  # another name of the folder
                 with suppress(ApplyChangesError):
-                    place = Target(".".join(map(quoted, place.split(".")))).detail(session)["location"]
+                    place = Target(".".join(map(quoted, place.split(".")))).detail(session).location
             if _plain(place) == folder or (name is not None and fold(place) == fold(name)):
                 raise self.error("TARGET_IS_READ")
 
@@ -167,19 +168,19 @@ class Target:
             raise self.error("UNKNOWN_KEY", key=", ".join(unknown), columns=", ".join(names))
         return [folded.index(fold(name)) for name in key]
 
-    def detail(self, session: SparkSession) -> Row:
+    def detail(self, session: SparkSession) -> Detail:
         """Returns what Delta says of the table. Raises if it is not a Delta table."""
         try:
-            detail = session.sql(f"DESCRIBE DETAIL {self.name}").collect()[0]
+            found = detail(session, self.name)
         except PySparkException as error:
             raise self.error("TARGET_NOT_DELTA", format="not known to Delta") from error
-        if detail["format"] != "delta":
-            raise self.error("TARGET_NOT_DELTA", format=str(detail["format"]))
-        return detail
+        if isinstance(found, str):
+            raise self.error("TARGET_NOT_DELTA", format=found)
+        return found
 
     def is_empty(self, session: SparkSession) -> bool:
         """Whether the table holds no row. Without files that is known without a job."""
-        return self.detail(session)["numFiles"] == 0 or session.table(self.name).isEmpty()
+        return self.detail(session).files == 0 or session.table(self.name).isEmpty()
 
     def record(self, session: SparkSession, view: ViewRecord, before: ViewRecord | None, **others: str) -> None:
         """Records the view that fills the table in place of the one that it names, and other

@@ -104,7 +104,7 @@ class Applier:
         columns = self.target.columns_of(df)
         names = list(columns)
         if self.partitions is None:
-            self.partitions = list(self.target.detail(session)["partitionColumns"])
+            self.partitions = list(self.target.detail(session).partition_columns)
             if planned is not None:  # the first batch after a start: only there a checkpoint can be another one
                 self.target.check_batch(session, note)
         net = _net.net(df, names)

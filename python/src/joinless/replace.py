@@ -62,7 +62,7 @@ def replace(
     target.check_not_read(new.deltas, there)
     if begun := Staged.begun(session, target, there):  # its rows are in folders that the next one removes
         begun.finish()
-    staged = Staged.new(session, target, there["location"], before)
+    staged = Staged.new(session, target, there.location, before)
     staged.fill(new.deltas, new.key or new.found, f"{name or view} (replacement)")
     staged.switch(replaced(new.record, checkpoint=staged.name), before)
     return start(new, view, None, name)

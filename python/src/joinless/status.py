@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from joinless import _arguments, _jvm, _started, running
+from joinless._detail import Detail
 from joinless._net import quoted
 from joinless._record import ViewRecord
 from joinless._target import Target
@@ -86,11 +87,11 @@ def _tables(session: SparkSession) -> list[str]:
     return [name if name.isidentifier() else quoted(name) for name in names]
 
 
-def _row(session: SparkSession, view: str, there: Row, record: ViewRecord) -> tuple[Any, ...]:
-    checkpoint = record.folder(there["location"])
+def _row(session: SparkSession, view: str, there: Detail, record: ViewRecord) -> tuple[Any, ...]:
+    checkpoint = record.folder(there.location)
     batch = _jvm.committed(session, checkpoint)
     newest = session.sql(f"DESCRIBE HISTORY {view} LIMIT 1").collect()[0]
-    query = _started.last(there["location"])
+    query = _started.last(there.location)
     figures = running.progress(query) if query is not None and query.isActive else None
     behind, changed = (None, []) if batch is None else _reads(session, record, checkpoint, batch)
     return (

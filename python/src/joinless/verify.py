@@ -98,7 +98,7 @@ def verify(view: str, query: str | None = None) -> Verification:
     if text is None or (query is None and record.given):
         given = f" that reads DataFrames ({', '.join(record.given)})" if record.given else " given as a DataFrame"
         raise ViewError("NO_QUERY", view=view, given=given)
-    checkpoint = record.folder(there["location"])
+    checkpoint = record.folder(there.location)
     # What is committed is read before the version: later batches up to the one of the version's
     # newest note have changed it, and none in between has.
     committed = _jvm.committed(session, checkpoint)

@@ -144,7 +144,7 @@ def start(view: Prepared, into: str, checkpoint: str | None, name: str | None) -
     if begun := Staged.begun(session, target, there):
         begun.finish()
         there = target.found(session)
-    before = None if there is None else ViewRecord.of(there["properties"])
+    before = None if there is None else ViewRecord.of(there.properties)
     if checkpoint is None and before is not None:
         checkpoint = before.checkpoint
     record = replaced(view.record, checkpoint=checkpoint)

@@ -26,9 +26,19 @@ import io.joinless.spark.spec.{BlockSpec, NodeId, StateFormat}
 import io.joinless.spark.tables.{QueryOverTables, ViewFolders}
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.joinless.{CheckpointFolder, CheckpointLogs, ExecutorCores, Plans, QueryTexts, StreamLeaf}
+import org.apache.spark.sql.joinless.{
+  CheckpointFolder,
+  CheckpointLogs,
+  DeltaDetail,
+  ExecutorCores,
+  Plans,
+  QueryTexts,
+  StreamLeaf
+}
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.{Column, DataFrame, Dataset, SparkSession}
+import org.json4s.JsonAST.{JArray, JLong, JNull, JObject, JString, JValue}
+import org.json4s.jackson.JsonMethods.{compact, render}
 
 /** The only entry point for Python: static methods of plain types, called through py4j.
   *
@@ -143,6 +153,18 @@ object PythonApi {
       checkpoint: String,
       batch: Long
   ): Array[String] = QueryOverTables.changed(session, query, Option(database), checkpoint, batch).toArray
+
+  /** What the log of a Delta table says of its newest version, as JSON; null if it cannot be read. */
+  def deltaDetail(session: SparkSession, table: String): String = DeltaDetail(session, table).map { detail =>
+    def text(value: String): JValue = JString(value)
+    compact(render(JObject(
+      "name" -> detail.name.fold[JValue](JNull)(text),
+      "location" -> text(detail.location),
+      "properties" -> JObject(detail.properties.toList.map { case (key, value) => key -> text(value) }),
+      "partition_columns" -> JArray(detail.partitionColumns.map(text).toList),
+      "files" -> detail.files.fold[JValue](JNull)(JLong(_))
+    )))
+  }.orNull
 
   /** The current database, in SQL's spelling. */
   def database(session: SparkSession): String = QueryTexts.database(session)

@@ -8,7 +8,7 @@ import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.marks.{ReadOnce, SampleOf}
 import org.apache.spark.sql.catalyst.expressions.Alias
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
-import org.apache.spark.sql.joinless.{CheckpointLogs, Plans, QueryTexts, TableLeaf}
+import org.apache.spark.sql.joinless.{CheckpointLogs, DeltaDetail, Plans, QueryTexts, TableLeaf}
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
 /** Tables as they change, and queries over them in SQL.
@@ -98,7 +98,8 @@ object QueryOverTables {
   }
 
   private def idOf(session: SparkSession, table: String): String =
-    session.sql(s"DESCRIBE DETAIL $table").select("id").head().getString(0)
+    DeltaDetail(session, table).map(_.id)
+      .getOrElse(session.sql(s"DESCRIBE DETAIL $table").select("id").head().getString(0))
 
   /** The rows of a table at the version that a batch has read. */
   private def atVersion(session: SparkSession, name: String, read: VersionsRead): LogicalPlan = {

@@ -4,6 +4,7 @@ import scala.util.control.NonFatal
 
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.errors.TableErrors
+import org.apache.spark.sql.joinless.DeltaDetail
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
 /** A Delta table as it changes: the rows that it has when a query begins, then its change data
@@ -30,9 +31,12 @@ private[tables] object TableChanges {
   }
 
   private def switchOn(session: SparkSession, name: String): Unit = {
-    val detail = session.sql(s"DESCRIBE DETAIL $name").select("format", "properties").head()
-    if (detail.getString(0) != "delta") throw TableErrors.tableFormat(name, detail.getString(0))
-    if (!detail.getMap[String, String](1).get(Feed).exists(_.equalsIgnoreCase("true"))) {
+    val properties = DeltaDetail(session, name).map(_.properties).getOrElse {
+      val detail = session.sql(s"DESCRIBE DETAIL $name").select("format", "properties").head()
+      if (detail.getString(0) != "delta") throw TableErrors.tableFormat(name, detail.getString(0))
+      detail.getMap[String, String](1)
+    }
+    if (!properties.get(Feed).exists(_.equalsIgnoreCase("true"))) {
       val statement = s"ALTER TABLE $name SET TBLPROPERTIES ('$Feed' = 'true')"
       try { val _ = session.sql(statement) }
       catch { case NonFatal(error) => throw TableErrors.tableFeed(name, statement, error) }
