@@ -71,7 +71,7 @@ def test_the_first_view_of_the_readme_is_what_the_readme_shows(
     assert capsys.readouterr().out.strip() == shown.strip()
 
 
-@pytest.mark.parametrize("page", ["changes.md", "time.md", "too-big-to-list.md"])
+@pytest.mark.parametrize("page", ["views.md", "changes.md", "time.md", "too-big-to-list.md"])
 def test_the_programs_of_a_page_run_and_print_what_the_page_shows(
     page: str, in_a_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
