@@ -7,11 +7,13 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import udf
 
 import joinless
 from support import oracles
@@ -93,6 +95,61 @@ def test_a_delta_table_is_read_as_it_changes_or_at_a_version(shop: Shop) -> None
     kept(orders.join(pinned, orders["item"] == pinned["id"]).select(orders["id"], pinned["name"]), "view")
     names = {row["name"] for row in spark.table("view").collect()}
     assert names == {"fruit", "bread"}
+
+
+def forget_commits(shop: Shop, view: str) -> None:
+    """The view has its rows, and its last batch runs again: as after a kill between the two commits."""
+    for file in (shop.folder / view / "_joinless" / "commits").iterdir():
+        file.unlink()
+
+
+def test_a_first_batch_runs_again_with_the_same_rows_and_the_view_goes_on(shop: Shop) -> None:
+    kept(PRICED, "view")
+    forget_commits(shop, "view")
+    for i in range(3):
+        shop.commit("orders", f"INSERT INTO {{t}} VALUES ({600 + i}, 1, 1, 1)")
+    kept(PRICED, "view")
+    check(shop, "view", PRICED)
+
+
+@pytest.mark.parametrize("how", ["the table is another one", "the reader has other options", "the function is another"])
+def test_a_first_batch_that_would_have_other_rows_is_refused(shop: Shop, tmp_path: Path, how: str) -> None:
+    spark = shop.session
+    (tmp_path / "rates.csv").write_text("1,1\n2,2\n2,3\n")
+
+    def rates(change: bool) -> None:
+        rows = spark.range(1, 3).selectExpr("CAST(id AS INT) AS id", "id AS rate")
+        if how == "the table is another one":
+            spark.sql("DROP TABLE IF EXISTS made")
+            rows.withColumn("rate", rows["rate"] + int(change)).write.format("delta").saveAsTable("made")
+            rows = spark.sql("SELECT * FROM made VERSION AS OF 0")
+        elif how == "the reader has other options":
+            reader = spark.read.schema("id INT, rate BIGINT").option("header", not change)
+            rows = reader.csv(str(tmp_path / "rates.csv"))
+        else:
+            times = udf(lambda x: x * (3 if change else 2), "BIGINT")
+            rows = rows.withColumn("rate", times(rows["rate"]))
+        rows.createOrReplaceTempView("rates")
+
+    sql = "SELECT o.id, r.rate FROM orders o LEFT JOIN rates r ON o.item = r.id"
+    rates(change=False)
+    kept(sql, "view")
+    forget_commits(shop, "view")
+    rates(change=True)
+    with pytest.raises(StreamingQueryException, match="JOINLESS_STATIC_TABLE_CHANGED"):
+        kept(sql, "view")
+    rates(change=False)
+    if how != "the table is another one":  # it was made anew once more
+        kept(sql, "view")
+        check(shop, "view", sql)
+
+
+def test_threads_start_views_over_a_table_whose_feed_is_off(shop: Shop) -> None:
+    views = [f"view{i}" for i in range(4)]
+    with ThreadPoolExecutor(len(views)) as pool:  # its threads have no active session
+        list(pool.map(lambda view: kept("SELECT customer, item FROM orders", view), views))
+    for view in views:
+        check(shop, view, "SELECT customer, item FROM orders")
 
 
 def test_explain_names_what_is_read_once(shop: Shop) -> None:

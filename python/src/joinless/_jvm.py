@@ -131,6 +131,15 @@ def query_of(session: SparkSession, checkpoint: str) -> str:
     return str(_python_api(session._jvm).queryOf(session._jsparkSession, checkpoint))
 
 
+def default_session() -> SparkSession | None:
+    """The session that Spark uses in threads without one of their own."""
+    context = SparkContext._active_spark_context
+    if context is None or context._jvm is None:
+        return None
+    found = context._jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession()
+    return SparkSession(context, found.get()) if found.isDefined() else None
+
+
 def check_installed(session: SparkSession, what: str) -> None:
     """Raises if the session is none with Joinless."""
     _installed(session, what)

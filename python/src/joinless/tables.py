@@ -80,10 +80,10 @@ def of_text(function: str, query: str, tables: Mapping[str, DataFrame] | None) -
 
 
 def active(function: str) -> SparkSession:
-    """The active session, for a function of the package that takes names or texts. Raises if there
-    is none, or it is none with Joinless.
+    """The active session of this thread, or else the one that was started first, for a function of
+    the package that takes names or texts. Raises if there is none, or it is none with Joinless.
     """
-    session = SparkSession.getActiveSession()
+    session = SparkSession.getActiveSession() or _jvm.default_session()
     if session is None:
         raise ValueError(f"{function} takes a text only where a session is active")
     _jvm.check_installed(session, function)

@@ -7,19 +7,21 @@ import scala.util.Try
 
 import io.joinless.spark.errors.TableErrors
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.UserDefinedExpression
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, OneRowRelation, Range}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelationWithTable}
-import org.apache.spark.sql.joinless.{Plans, TableLeaf}
+import org.apache.spark.sql.joinless.{DeltaDetail, Plans, TableLeaf}
 import org.json4s.JsonAST.{JArray, JField, JObject, JString}
 import org.json4s.jackson.JsonMethods.{compact, parse, render}
 
 /** The versions of static tables that a query reads once, in its first batch. They are in the
   * offsets of its checkpoint.
   *
-  * The version of a table of files is a digest of their names, sizes and times. That of any other
-  * table is a digest of its rows, whatever their order. Literals, ranges and tables at a version
-  * that the query names cannot change, and have none.
+  * The version of a table of files is a digest of their names, sizes and times, and of how they are
+  * read. That of a Delta table at a version has the table's id. That of any other table is a digest
+  * of its rows, whatever their order, and so is that of rows which functions of the user have
+  * computed. Literals and ranges cannot change, and have none.
   *
   * @param of the versions by the names of tables, in the order of the plan
   */
@@ -40,18 +42,30 @@ object StaticVersions {
   def now(session: SparkSession, plan: LogicalPlan): StaticVersions =
     ofLeaves(plan)(leaf => listing(leaf).orElse(contents(session, leaf)))
 
+  /** The versions of what a source reads.
+    *
+    * @param called the name of the source, for tables without one
+    */
+  def ofSource(session: SparkSession, plan: LogicalPlan, called: String): StaticVersions = {
+    val ofTables = now(session, plan)
+    val hasCode = plan.collectFirstWithSubqueries {
+      case node if node.expressions.exists(_.exists(_.isInstanceOf[UserDefinedExpression])) => node
+    }.isDefined
+    StaticVersions(ofTables.of ++ Option.when(hasCode)(called -> Plans.digest(session, plan)))
+  }
+
   /** The versions of those that are files, which are found without reading them. */
   def ofFiles(plan: LogicalPlan): StaticVersions = ofLeaves(plan)(listing)
 
   private def ofLeaves(plan: LogicalPlan)(version: LogicalPlan => Option[String]): StaticVersions = StaticVersions(
-    plan.collectWithSubqueries { case leaf if leaf.children.isEmpty => leaf }
+    plan.collectWithSubqueries { case leaf if leaf.children.isEmpty && !hasChanges(leaf) => leaf }
       .flatMap(leaf => version(leaf).map(name(leaf) -> _))
   )
 
-  /** Fails unless the tables of a plan have these versions. */
-  def check(session: SparkSession, plan: LogicalPlan)(json: String): Unit =
-    for (before <- read(json); table <- before.changed(now(session, plan)))
-      throw TableErrors.staticTableChanged(table)
+  /** Fails unless what a source reads has these versions. */
+  def check(session: SparkSession, plan: LogicalPlan, called: String)(json: String): Unit =
+    for (before <- read(json); table <- before.changed(ofSource(session, plan, called)))
+      throw TableErrors.staticTableChanged(if (table.startsWith("(")) s"$called $table" else table)
 
   /** The versions that an offset records; None if it is the offset of another source. */
   def read(json: String): Option[StaticVersions] = Try(parse(json) \ "static").toOption.collect {
@@ -81,13 +95,13 @@ object StaticVersions {
   }
 
   private def listing(leaf: LogicalPlan): Option[String] = leaf match {
-    case TableLeaf(_) => None
-    case LogicalRelationWithTable(files: HadoopFsRelation, _) => Some(digest(listed(files)))
+    case TableLeaf(table) => Some(s"${table.version.mkString} of ${DeltaDetail.of(leaf).map(_.id).mkString}")
+    case LogicalRelationWithTable(files: HadoopFsRelation, _) => Some(digest(listed(files) ++ howRead(files)))
     case _ => None
   }
 
   private def contents(session: SparkSession, leaf: LogicalPlan): Option[String] = leaf match {
-    case _: LocalRelation | _: OneRowRelation | _: Range | TableLeaf(_) => None
+    case _: LocalRelation | _: OneRowRelation | _: Range => None
     case table: DataSourceV2Relation if table.timeTravelSpec.isDefined => None
     case _ => Some(Plans.digest(session, leaf))
   }
@@ -97,6 +111,16 @@ object StaticVersions {
     relation.location.listFiles(Nil, Nil).flatMap(_.files).map { file =>
       s"${file.getPath} ${file.getLen} ${file.getModificationTime}"
     }
+
+  /** What decides on the rows that the files have: their format, columns and options, and the
+    * session's time zone where texts are read as times.
+    */
+  private def howRead(relation: HadoopFsRelation): Seq[String] = {
+    val format = relation.fileFormat.getClass.getName
+    val asText = format.matches(".*(csv|json|xml|text)\\..*") && relation.schema.sql.contains("TIMESTAMP")
+    val zone = Option.when(asText)(relation.sparkSession.conf.get("spark.sql.session.timeZone"))
+    Seq(format, relation.schema.json) ++ relation.options.map(_.toString) ++ zone
+  }
 
   private def digest(lines: Seq[String]): String = {
     val bytes = MessageDigest.getInstance("SHA-256").digest(lines.sorted.mkString("\n").getBytes(UTF_8))

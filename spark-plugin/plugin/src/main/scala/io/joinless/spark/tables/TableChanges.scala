@@ -31,15 +31,22 @@ private[tables] object TableChanges {
   }
 
   private def switchOn(session: SparkSession, name: String): Unit = {
+    if (!isOn(session, name)) {
+      val statement = s"ALTER TABLE $name SET TBLPROPERTIES ('$Feed' = 'true')"
+      try { val _ = session.sql(statement) }
+      catch {
+        // another view of the table may have done it meanwhile
+        case NonFatal(error) => if (!isOn(session, name)) throw TableErrors.tableFeed(name, statement, error)
+      }
+    }
+  }
+
+  private def isOn(session: SparkSession, name: String): Boolean = {
     val properties = DeltaDetail(session, name).map(_.properties).getOrElse {
       val detail = session.sql(s"DESCRIBE DETAIL $name").select("format", "properties").head()
       if (detail.getString(0) != "delta") throw TableErrors.tableFormat(name, detail.getString(0))
       detail.getMap[String, String](1)
     }
-    if (!properties.get(Feed).exists(_.equalsIgnoreCase("true"))) {
-      val statement = s"ALTER TABLE $name SET TBLPROPERTIES ('$Feed' = 'true')"
-      try { val _ = session.sql(statement) }
-      catch { case NonFatal(error) => throw TableErrors.tableFeed(name, statement, error) }
-    }
+    properties.get(Feed).exists(_.equalsIgnoreCase("true"))
   }
 }

@@ -60,13 +60,14 @@ final private[compile] class StaticRows(session: SparkSession, asInSpark: Boolea
     case _ =>
       val leaves = plan.collectLeaves()
       val places = leaves.flatMap(StaticVersions.place)
+      val name = alias.getOrElse(StaticVersions.name(leaves.head))
       val source = new StaticSource(
         session,
-        alias.getOrElse(StaticVersions.name(leaves.head)),
+        name,
         places,
         plan,
-        () => StaticVersions.now(session, plan).json,
-        StaticVersions.check(session, plan)
+        () => StaticVersions.ofSource(session, plan, name).json,
+        StaticVersions.check(session, plan, name)
       )
       StaticSource.scan(session, source)
   }

@@ -71,7 +71,8 @@ private[spark] object RowsDigest {
       case View(_, _, child, _) => text(child)
       case LocalRelation(_, data, _, _) => data.map(_.toSeq(plan.schema)).mkString("rows ", ", ", "")
       case StaticSource(static) =>
-        s"static ${text(static.plan.transform { case r: Range => r.copy(numSlices = None) })}"
+        val rows = static.plan.transform { case range: Range => range.copy(numSlices = None) }
+        s"static ${TimeZones.in(rows).mkString} ${text(rows)}"
       case source if source.children.isEmpty => leaf(source)
       case join: JoinFreeJoin =>
         val residuals = join.residuals.zip(join.shape.residuals).map { case (condition, spec) =>

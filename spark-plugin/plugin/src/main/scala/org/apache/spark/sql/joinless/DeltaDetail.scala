@@ -33,9 +33,10 @@ object DeltaDetail {
     * @param name in SQL, or ``delta.`path` ``
     */
   def apply(session: SparkSession, name: String): Option[DeltaDetail] =
-    Try(EliminateSubqueryAliases(Plans.analyzed(session.table(name)))).toOption.flatMap(ofPlan)
+    Try(EliminateSubqueryAliases(Plans.analyzed(session.table(name)))).toOption.flatMap(of)
 
-  private def ofPlan(plan: LogicalPlan): Option[DeltaDetail] = plan match {
+  /** The same for a read of the table, as of the version that it reads. */
+  def of(plan: LogicalPlan): Option[DeltaDetail] = plan match {
     case relation @ LogicalRelationWithTable(files: HadoopFsRelation, table) if TableLeaf.unapply(relation).isDefined =>
       Try {
         val snapshot = answer[AnyRef](files.location, "snapshotAtAnalysis")

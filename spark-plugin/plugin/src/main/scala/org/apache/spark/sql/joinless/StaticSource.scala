@@ -3,6 +3,7 @@ package org.apache.spark.sql.joinless
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.connector.read.streaming.{Offset => OffsetV2, ReadLimit, SupportsTriggerAvailableNow}
 import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.execution.streaming.runtime.{SerializedOffset, StreamingExecutionRelation}
 import org.apache.spark.sql.execution.streaming.{Offset, Source}
@@ -29,7 +30,8 @@ final class StaticSource(
     val plan: LogicalPlan,
     now: () => String,
     check: String => Unit
-) extends Source {
+) extends Source
+    with SupportsTriggerAvailableNow {
   private var version: Option[String] = None
 
   override def schema: StructType = plan.schema
@@ -38,6 +40,11 @@ final class StaticSource(
     if (version.isEmpty) version = Some(now())
     version.map(SerializedOffset(_))
   }
+
+  /** All rows are available at once, so a run with `availableNow` needs no bound. */
+  override def prepareForTriggerAvailableNow(): Unit = ()
+
+  override def latestOffset(start: OffsetV2, limit: ReadLimit): OffsetV2 = getOffset.orNull
 
   override def getBatch(start: Option[Offset], end: Offset): DataFrame = {
     version = Some(end.json)
