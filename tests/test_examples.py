@@ -29,10 +29,19 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
-@pytest.mark.parametrize("name", ["delta_cdc", "follow_alerts", "top_cities"])
+@pytest.mark.parametrize("name", ["delta_cdc", "follow_alerts"])
 def test_the_example_agrees_with_its_checks(name: str) -> None:
     run = process.run_python(RUN, str(ROOT / "examples" / f"{name}.py"))
     assert run.returncode == 0, run.stdout + run.stderr[-3000:]
+    assert run.stdout.splitlines()[-1].startswith("OK after ")
+
+
+@pytest.mark.long
+def test_the_shop_agrees_through_a_kill_and_changed_queries() -> None:
+    run = process.run_python(RUN, str(ROOT / "examples" / "shop.py"), seconds=1500)
+    assert run.returncode == 0, run.stdout + run.stderr[-3000:]
+    assert "FAILED" not in run.stdout
+    assert run.stdout.count("gets another query") == 2
     assert run.stdout.splitlines()[-1].startswith("OK after ")
 
 

@@ -12,19 +12,19 @@ from pathlib import Path
 import joinless
 
 
-def run_python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Runs `code`; at most five minutes."""
-    return run([sys.executable, "-c", code, *arguments])
+def run_python(code: str, *arguments: str, seconds: float = 300) -> subprocess.CompletedProcess[str]:
+    """Runs `code`; at most so many seconds."""
+    return run([sys.executable, "-c", code, *arguments], seconds)
 
 
-def run(command: list[str]) -> subprocess.CompletedProcess[str]:
-    """Runs a command that starts Python; at most five minutes."""
+def run(command: list[str], seconds: float = 300) -> subprocess.CompletedProcess[str]:
+    """Runs a command that starts Python; at most so many seconds."""
     return subprocess.run(
         command,
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=seconds,
         check=False,
     )
 

@@ -8,7 +8,17 @@ import scala.util.Try
 import io.joinless.spark.errors.TableErrors
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.UserDefinedExpression
-import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, OneRowRelation, Range}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  Filter,
+  LocalRelation,
+  LogicalPlan,
+  OneRowRelation,
+  Project,
+  Range,
+  SubqueryAlias,
+  Union,
+  View
+}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelationWithTable}
 import org.apache.spark.sql.joinless.{DeltaDetail, Plans, TableLeaf}
@@ -20,8 +30,9 @@ import org.json4s.jackson.JsonMethods.{compact, parse, render}
   *
   * The version of a table of files is a digest of their names, sizes and times, and of how they are
   * read. That of a Delta table at a version has the table's id. That of any other table is a digest
-  * of its rows, whatever their order, and so is that of rows which functions of the user have
-  * computed. Literals and ranges cannot change, and have none.
+  * of its rows, whatever their order. Literals and ranges cannot change, and have none. Rows that
+  * are computed from several others, or by functions of the user, have a digest, too: they may
+  * depend on the order of the others, or on the function.
   *
   * @param of the versions by the names of tables, in the order of the plan
   */
@@ -47,11 +58,19 @@ object StaticVersions {
     * @param called the name of the source, for tables without one
     */
   def ofSource(session: SparkSession, plan: LogicalPlan, called: String): StaticVersions = {
-    val ofTables = now(session, plan)
-    val hasCode = plan.collectFirstWithSubqueries {
-      case node if node.expressions.exists(_.exists(_.isInstanceOf[UserDefinedExpression])) => node
-    }.isDefined
-    StaticVersions(ofTables.of ++ Option.when(hasCode)(called -> Plans.digest(session, plan)))
+    val computed = Option.when(mayVary(plan))(called -> Plans.digest(session, plan))
+    StaticVersions(now(session, plan).of ++ computed)
+  }
+
+  /** Whether the rows may differ although those of all tables are the same. */
+  private def mayVary(plan: LogicalPlan): Boolean = plan.collectFirstWithSubqueries {
+    case node if !isRowByRow(node) => node
+    case node if node.expressions.exists(_.exists(_.isInstanceOf[UserDefinedExpression])) => node
+  }.isDefined
+
+  private def isRowByRow(node: LogicalPlan): Boolean = node match {
+    case _: Project | _: Filter | _: Union | _: SubqueryAlias | _: View => true
+    case other => other.children.isEmpty
   }
 
   /** The versions of those that are files, which are found without reading them. */

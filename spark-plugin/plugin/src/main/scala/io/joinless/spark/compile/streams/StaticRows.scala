@@ -7,7 +7,16 @@ import io.joinless.spark.rules.blocks.Conditions
 import io.joinless.spark.tables.StaticVersions
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Expression, LateralSubquery, OuterReference, SubqueryExpression}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project, SubqueryAlias, Union, View}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  Filter,
+  Join,
+  LogicalPlan,
+  Project,
+  Sample,
+  SubqueryAlias,
+  Union,
+  View
+}
 import org.apache.spark.sql.joinless.StaticSource
 
 /** Static tables beside a changelog: a delete must find there what its insert found. So they are
@@ -98,7 +107,7 @@ private object StaticRows {
   /** Whether all that it reads is static, and each evaluation has the same rows. */
   private def isFixed(plan: LogicalPlan): Boolean = {
     val varies = plan.collectFirstWithSubqueries {
-      case node if node.isStreaming || StaticVersions.hasChanges(node) => node
+      case node if node.isStreaming || StaticVersions.hasChanges(node) || node.isInstanceOf[Sample] => node
       case node if node.expressions.exists(e => DeltaScope.random(Seq(e)).isDefined || e.exists(ofOutside)) => node
     }
     varies.isEmpty
