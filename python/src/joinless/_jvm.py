@@ -81,11 +81,15 @@ def sql_at(session: SparkSession, query: str, database: str | None, checkpoint: 
     return DataFrame(api.sqlAt(session._jsparkSession, query, database, checkpoint, batch_id), session)
 
 
-def behind(session: SparkSession, query: str, database: str | None, checkpoint: str, batch_id: int) -> dict[str, int]:
-    """How many commits each Delta table of the query has that a batch has not read."""
-    api = _python_api(session._jvm)
-    found = api.behind(session._jsparkSession, query, database, checkpoint, batch_id)
-    return {str(name): int(commits) for name, commits in found.items()}
+def since(
+    session: SparkSession, query: str, database: str | None, checkpoint: str, batch_id: int
+) -> tuple[dict[str, int], list[str]]:
+    """How many commits each Delta table of the query has that a batch has not read, and the static
+    tables that have changed since.
+    """
+    found = _python_api(session._jvm).since(session._jsparkSession, query, database, checkpoint, batch_id)
+    tables = json.loads(found)
+    return tables["commits"], tables["changed"]
 
 
 def delta_detail(session: SparkSession, table: str) -> dict[str, Any] | None:
@@ -95,14 +99,6 @@ def delta_detail(session: SparkSession, table: str) -> dict[str, Any] | None:
         return None
     found = _python_api(jvm).deltaDetail(session._jsparkSession, table)
     return None if found is None else dict(json.loads(found))
-
-
-def changed_statics(
-    session: SparkSession, query: str, database: str | None, checkpoint: str, batch_id: int
-) -> list[str]:
-    """The static tables of files that a batch has read, and that have changed since."""
-    api = _python_api(session._jvm)
-    return list(api.changedStatics(session._jsparkSession, query, database, checkpoint, batch_id))
 
 
 def database(session: SparkSession) -> str:

@@ -132,9 +132,8 @@ def _reads(
     """
     if record.query is None or record.given:
         return None, []
-    of_batch = (session, record.query, record.database, checkpoint, batch)
     try:
-        commits, changed = _jvm.behind(*of_batch), _jvm.changed_statics(*of_batch)
+        commits, changed = _jvm.since(session, record.query, record.database, checkpoint, batch)
     except PySparkException:  # the query reads a stream, or a table is gone
         return None, []
     return {name.removeprefix(f"{record.database}."): number for name, number in sorted(commits.items())}, changed

@@ -67,10 +67,12 @@ object PythonApi {
     }
     val kept = plan.reasons.map(ExtendedExplain.text)
     if (trees.isEmpty && plan.groups.isEmpty && kept.isEmpty) "The query joins no streams."
-    else
-      (trees ++ plan.groups ++ plan.whole ++ plan.readOnce ++ Option.when(kept.nonEmpty)(kept.mkString("\n"))).mkString(
+    else {
+      val readOnce = ReadOnceText(plan.readOnce)
+      (trees ++ plan.groups ++ plan.whole ++ readOnce ++ Option.when(kept.nonEmpty)(kept.mkString("\n"))).mkString(
         "\n\n"
       )
+    }
   }
 
   /** What look-ups of the query's result will cost, each by values of some columns, as texts. */
@@ -90,7 +92,7 @@ object PythonApi {
   /** The join trees, reasons and cost of the query as JSON. */
   def explainJson(df: Dataset[_]): String = Inspection.within(df.sparkSession) {
     val plan = look(df)
-    JoinTreeGraph.json(plan.blocks, plan.reasons, plan.whole, plan.optimized.toSeq.flatMap(ReadOnceText.tables))
+    JoinTreeGraph.json(plan.blocks, plan.reasons, plan.whole, plan.readOnce)
   }
 
   /** The reasons of the joins that stay with Spark, as a JSON list of `code`, `sentence`, `advice`,
@@ -133,26 +135,16 @@ object PythonApi {
   def sqlAt(session: SparkSession, query: String, database: String, checkpoint: String, batch: Long): DataFrame =
     QueryOverTables.at(session, query, Option(database), checkpoint, batch)
 
-  /** How many commits each Delta table of the query has that a batch of a checkpoint has not read. */
-  def behind(
-      session: SparkSession,
-      query: String,
-      database: String,
-      checkpoint: String,
-      batch: Long
-  ): java.util.Map[String, java.lang.Long] =
-    QueryOverTables.behind(session, query, Option(database), checkpoint, batch).view.mapValues(
-      java.lang.Long.valueOf
-    ).toMap.asJava
-
-  /** The static tables of files that have changed since a batch of a checkpoint read them. */
-  def changedStatics(
-      session: SparkSession,
-      query: String,
-      database: String,
-      checkpoint: String,
-      batch: Long
-  ): Array[String] = QueryOverTables.changed(session, query, Option(database), checkpoint, batch).toArray
+  /** How many commits each Delta table of the query has that a batch of a checkpoint has not read,
+    * and the static tables that have changed since, as JSON.
+    */
+  def since(session: SparkSession, query: String, database: String, checkpoint: String, batch: Long): String = {
+    val tables = QueryOverTables.since(session, query, Option(database), checkpoint, batch)
+    compact(render(JObject(
+      "commits" -> JObject(tables.commits.toList.map { case (table, commits) => table -> JLong(commits) }),
+      "changed" -> JArray(tables.changed.map(JString(_)).toList)
+    )))
+  }
 
   /** What the log of a Delta table says of its newest version, as JSON; null if it cannot be read. */
   def deltaDetail(session: SparkSession, table: String): String = DeltaDetail(session, table).map { detail =>
@@ -272,7 +264,8 @@ object PythonApi {
       optimized: Option[LogicalPlan] = None
   ) {
 
-    def readOnce: Option[String] = optimized.flatMap(ReadOnceText(_))
+    /** The static tables that are read once. */
+    def readOnce: Seq[String] = optimized.toSeq.flatMap(ReadOnceText.tables)
   }
 
   /** What the query's first batch would be planned as. A query over changelogs is looked at as if

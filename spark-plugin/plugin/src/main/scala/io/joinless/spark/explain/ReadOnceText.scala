@@ -7,8 +7,8 @@ import org.apache.spark.sql.joinless.StaticSource
 object ReadOnceText {
 
   /** None if there are none. */
-  def apply(plan: LogicalPlan): Option[String] =
-    Option.when(tables(plan).nonEmpty)(s"Read once, in the first batch: ${tables(plan).mkString(", ")}")
+  def apply(tables: Seq[String]): Option[String] =
+    Option.when(tables.nonEmpty)(s"Read once, in the first batch: ${tables.mkString(", ")}")
 
   /** Each by its name in the query, followed by what it reads where that has another name. */
   def tables(plan: LogicalPlan): Seq[String] = plan.collect { case StaticSource(static) =>

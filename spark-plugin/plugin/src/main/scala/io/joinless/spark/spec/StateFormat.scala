@@ -1,8 +1,5 @@
 package io.joinless.spark.spec
 
-import java.nio.charset.StandardCharsets.UTF_8
-import java.security.MessageDigest
-
 import scala.util.control.NonFatal
 
 import io.joinless.spark.conf.Built
@@ -102,6 +99,5 @@ object StateFormat {
   private def unreadable(what: String) =
     Left((Mismatch.Unreadable, s"Its recorded join block cannot be read: $what."))
 
-  private def digest(fields: JObject): String =
-    MessageDigest.getInstance("SHA-256").digest(compact(render(fields)).getBytes(UTF_8)).map("%02x".format(_)).mkString
+  private def digest(fields: JObject): String = Sha256(compact(render(fields)))
 }

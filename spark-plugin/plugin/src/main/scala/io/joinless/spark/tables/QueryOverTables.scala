@@ -54,7 +54,7 @@ object QueryOverTables {
       val logs = new CheckpointLogs(session, checkpoint)
       val read = VersionsRead(logs, batch)
         .getOrElse(throw JoinlessErrors.batchNotAvailable(batch, checkpoint, logs.batches))
-      read.changed(StaticVersions.now(session, plan)).headOption
+      read.static.changed(StaticVersions.now(session, plan)).headOption
         .foreach(table => throw TableErrors.verifyStatic(table))
       val over = QueryTexts.replaced(plan) {
         case leaf @ TableLeaf(table) if !table.pinned =>
@@ -63,43 +63,30 @@ object QueryOverTables {
       Plans.dataFrame(session, over)
     }
 
-  /** How many commits each table of the query has that a batch of a checkpoint has not read.
+  /** What has become of the query's tables since a batch of a checkpoint.
     *
     * @param database of names without one
     */
-  def behind(
+  def since(
       session: SparkSession,
       text: String,
       database: Option[String],
       checkpoint: String,
       batch: Long
-  ): Map[String, Long] = in(session) {
-    val read = VersionsRead(new CheckpointLogs(session, checkpoint), batch).getOrElse(VersionsRead(Nil))
-    val tables = analyzed(session, text, Map.empty, database).collectWithSubqueries { case TableLeaf(table) => table }
-    tables.filterNot(_.pinned).map(_.name).distinct.map { name =>
-      val newest = session.sql(s"DESCRIBE HISTORY $name LIMIT 1").select("version").head().getLong(0)
-      name -> read.of(idOf(session, name)).map(newest - _.version).maxOption.getOrElse(newest + 1)
-    }.toMap
-  }
-
-  /** The static tables of files that a batch of a checkpoint has read, and that have changed since.
-    *
-    * @param database of names without one
-    */
-  def changed(
-      session: SparkSession,
-      text: String,
-      database: Option[String],
-      checkpoint: String,
-      batch: Long
-  ): Seq[String] = in(session) {
+  ): TablesSince = in(session) {
+    val plan = analyzed(session, text, Map.empty, database)
     val read = VersionsRead(new CheckpointLogs(session, checkpoint), batch)
-    read.toSeq.flatMap(_.changed(StaticVersions.ofFiles(analyzed(session, text, Map.empty, database))))
+    val tables = plan.collectWithSubqueries { case TableLeaf(table) if !table.pinned => table.name }
+    val commits = tables.distinct.map { name =>
+      val newest = session.sql(s"DESCRIBE HISTORY $name LIMIT 1").select("version").head().getLong(0)
+      val versions = read.toSeq.flatMap(_.of(idOf(session, name))).map(_.version)
+      name -> versions.map(newest - _).maxOption.getOrElse(newest + 1)
+    }
+    TablesSince(commits.toMap, read.toSeq.flatMap(_.static.changed(StaticVersions.ofFiles(plan))))
   }
 
   private def idOf(session: SparkSession, table: String): String =
-    DeltaDetail(session, table).map(_.id)
-      .getOrElse(session.sql(s"DESCRIBE DETAIL $table").select("id").head().getString(0))
+    DeltaDetail.described(session, table).fold(format => throw TableErrors.tableFormat(table, format), _.id)
 
   /** The rows of a table at the version that a batch has read. */
   private def atVersion(session: SparkSession, name: String, read: VersionsRead): LogicalPlan = {
@@ -140,3 +127,10 @@ object QueryOverTables {
     Inspection.within(session)(query)
   }
 }
+
+/** What has become of a query's tables since it has read them.
+  *
+  * @param commits of each Delta table that the query has not read
+  * @param changed the static tables whose files have changed
+  */
+final case class TablesSince(commits: Map[String, Long], changed: Seq[String])

@@ -1,11 +1,9 @@
 package io.joinless.spark.tables
 
-import java.nio.charset.StandardCharsets.UTF_8
-import java.security.MessageDigest
-
 import scala.util.Try
 
 import io.joinless.spark.errors.TableErrors
+import io.joinless.spark.spec.Sha256
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.UserDefinedExpression
 import org.apache.spark.sql.catalyst.plans.logical.{
@@ -43,8 +41,8 @@ final case class StaticVersions(of: Seq[(String, String)]) {
       JObject("table" -> JString(table), "version" -> JString(version))
     }))))
 
-  /** The first table whose version these do not have. */
-  def changed(now: StaticVersions): Option[String] = now.of.find(!of.contains(_)).map(_._1)
+  /** The tables that have other versions now. */
+  def changed(now: StaticVersions): Seq[String] = now.of.filterNot(of.contains(_)).map(_._1).distinct
 }
 
 object StaticVersions {
@@ -83,7 +81,7 @@ object StaticVersions {
 
   /** Fails unless what a source reads has these versions. */
   def check(session: SparkSession, plan: LogicalPlan, called: String)(json: String): Unit =
-    for (before <- read(json); table <- before.changed(ofSource(session, plan, called)))
+    for (before <- read(json); table <- before.changed(ofSource(session, plan, called)).headOption)
       throw TableErrors.staticTableChanged(if (table.startsWith("(")) s"$called $table" else table)
 
   /** The versions that an offset records; None if it is the offset of another source. */
@@ -115,7 +113,8 @@ object StaticVersions {
 
   private def listing(leaf: LogicalPlan): Option[String] = leaf match {
     case TableLeaf(table) => Some(s"${table.version.mkString} of ${DeltaDetail.of(leaf).map(_.id).mkString}")
-    case LogicalRelationWithTable(files: HadoopFsRelation, _) => Some(digest(listed(files) ++ howRead(files)))
+    case LogicalRelationWithTable(files: HadoopFsRelation, _) =>
+      Some(Sha256((listed(files) ++ howRead(files)).sorted.mkString("\n")))
     case _ => None
   }
 
@@ -139,10 +138,5 @@ object StaticVersions {
     val asText = format.matches(".*(csv|json|xml|text)\\..*") && relation.schema.sql.contains("TIMESTAMP")
     val zone = Option.when(asText)(relation.sparkSession.conf.get("spark.sql.session.timeZone"))
     Seq(format, relation.schema.json) ++ relation.options.map(_.toString) ++ zone
-  }
-
-  private def digest(lines: Seq[String]): String = {
-    val bytes = MessageDigest.getInstance("SHA-256").digest(lines.sorted.mkString("\n").getBytes(UTF_8))
-    bytes.map(b => f"${b & 0xff}%02x").mkString
   }
 }

@@ -42,11 +42,8 @@ private[tables] object TableChanges {
   }
 
   private def isOn(session: SparkSession, name: String): Boolean = {
-    val properties = DeltaDetail(session, name).map(_.properties).getOrElse {
-      val detail = session.sql(s"DESCRIBE DETAIL $name").select("format", "properties").head()
-      if (detail.getString(0) != "delta") throw TableErrors.tableFormat(name, detail.getString(0))
-      detail.getMap[String, String](1)
-    }
-    properties.get(Feed).exists(_.equalsIgnoreCase("true"))
+    val detail =
+      DeltaDetail.described(session, name).fold(format => throw TableErrors.tableFormat(name, format), identity)
+    detail.properties.get(Feed).exists(_.equalsIgnoreCase("true"))
   }
 }

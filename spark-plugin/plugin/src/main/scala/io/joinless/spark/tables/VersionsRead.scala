@@ -22,9 +22,6 @@ final private[tables] case class VersionsRead(
     static: StaticVersions = StaticVersions(Nil)
 ) {
 
-  /** The static tables that were read, and have other versions now. */
-  def changed(now: StaticVersions): Seq[String] = now.of.filterNot(static.of.contains(_)).map(_._1).distinct
-
   /** Whether there is a source of which nothing was read. */
   def someEmpty: Boolean = offsets.contains(None)
 

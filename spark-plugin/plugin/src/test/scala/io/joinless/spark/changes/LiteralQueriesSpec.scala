@@ -10,8 +10,6 @@ import org.scalatest.funsuite.AnyFunSuite
   */
 class LiteralQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChanges {
 
-  private val crossed = Seq("spark.joinless.crossProducts.enabled" -> "true", "spark.joinless.minRelations" -> "1")
-
   private val queries = Seq(
     "SELECT k, x FROM t UNION ALL VALUES (1, 2L), (1, 2L), (NULL, 3L)",
     "SELECT 7 AS k, 'a' AS s UNION ALL SELECT k, CAST(x AS STRING) FROM t UNION ALL SELECT k, 'b' FROM a",
@@ -30,7 +28,7 @@ class LiteralQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverCh
   )
 
   for ((sql, i) <- queries.zipWithIndex)
-    test(sql) { withConf(crossed: _*)(check(sql, 4L * i, if (i % 2 == 0) "weight" else "change_type")) }
+    test(sql)(checkCrossed(sql, i))
 
   test("other literals are another query") {
     def of(rows: String) = s"SELECT k FROM t UNION ALL VALUES $rows"

@@ -164,6 +164,16 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
   private def bag(rows: Seq[Row]): Map[Seq[Any], Long] =
     rows.groupBy(values).map { case (row, copies) => row -> copies.size.toLong }
 
+  /** Joins of few relations, and those without equi-join conditions, are compiled, too. */
+  private val crossed: Seq[(String, String)] =
+    Seq("spark.joinless.crossProducts.enabled" -> "true", "spark.joinless.minRelations" -> "1")
+
+  /** Checks the `i`-th query of a list, compiled whatever it joins: every other one has the changes
+    * as weights.
+    */
+  protected def checkCrossed(sql: String, i: Int, streaming: Boolean = false): Unit =
+    withConf(crossed: _*)(check(sql, 4L * i, if (i % 2 == 0) "weight" else "change_type", streaming = streaming))
+
   /** Checks the `i`-th query of a list: every other one has the changes as weights, every sixth runs
     * in a real stream.
     */

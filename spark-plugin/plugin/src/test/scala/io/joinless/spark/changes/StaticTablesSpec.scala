@@ -24,8 +24,6 @@ class StaticTablesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
   private def table(columns: String, rows: Row*): DataFrame =
     spark.createDataFrame(spark.sparkContext.parallelize(rows, 1), StructType.fromDDL(columns))
 
-  private val crossed = Seq("spark.joinless.crossProducts.enabled" -> "true", "spark.joinless.minRelations" -> "1")
-
   private val queries = Seq(
     "SELECT t.k, s.name FROM t JOIN s ON t.k = s.k",
     "SELECT t.k, s.name FROM t LEFT JOIN s ON t.k = s.k",
@@ -52,9 +50,7 @@ class StaticTablesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
   )
 
   for ((sql, i) <- queries.zipWithIndex)
-    test(sql) {
-      withConf(crossed: _*)(check(sql, 4L * i, if (i % 2 == 0) "weight" else "change_type", streaming = true))
-    }
+    test(sql)(checkCrossed(sql, i, streaming = true))
 
   private val named = "SELECT t.k, c.name FROM t JOIN c ON t.k = c.k"
 

@@ -48,7 +48,9 @@ class ExpireSpec extends AnyFunSuite with SharedSpark {
       "SELECT r.k, f.name FROM recent r LEFT JOIN fixed f ON f.k = r.k",
       "SELECT f.name, b.ts FROM recent r JOIN fixed f ON f.k = r.k LEFT JOIN recent b ON b.k = r.k",
       "SELECT f.name, COUNT(*) AS n FROM recent r JOIN fixed f ON f.k = r.k GROUP BY f.name",
-      "SELECT f.name FROM fixed f LEFT JOIN recent r ON f.k = r.k"
+      "SELECT f.name FROM fixed f LEFT JOIN recent r ON f.k = r.k",
+      "SELECT f.name, COUNT(*) AS n FROM recent r JOIN fixed f ON f.k = r.k WHERE NOT EXISTS (SELECT 1 FROM recent b WHERE b.k <> r.k) GROUP BY f.name",
+      "SELECT k, ts FROM recent UNION ALL SELECT r.k, r.ts FROM recent r JOIN fixed f ON f.k = r.k"
     )
   )
     test(s"a static table beside rows that expire has the rows of literals: $sql") {

@@ -1,13 +1,11 @@
 package io.joinless.spark.rules.meaning
 
-import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.Paths
-import java.security.MessageDigest
 
 import io.joinless.spark.plans.nodes.{Groups, InTime, JoinFreeJoin}
 import io.joinless.spark.plans.values.WindowFunctions
 import io.joinless.spark.rules.blocks.{Conditions, OuterScope, RelationNames}
-import io.joinless.spark.spec.{BlockShape, OriginSpec}
+import io.joinless.spark.spec.{BlockShape, OriginSpec, Sha256}
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
   Attribute,
@@ -49,8 +47,7 @@ private[spark] object RowsDigest {
     */
   def origin(plan: LogicalPlan, more: Seq[String] = Nil): OriginSpec = {
     val all = (TimeZones.in(plan).toSeq ++ more :+ text(plan)).mkString("\n")
-    val bytes = MessageDigest.getInstance("SHA-256").digest(all.getBytes(UTF_8))
-    OriginSpec(bytes.map(b => f"${b & 0xff}%02x").mkString, places(plan), once = readsOnce(plan))
+    OriginSpec(Sha256(all), places(plan), once = readsOnce(plan))
   }
 
   /** The locations of a plan's sources, as far as they have one. */

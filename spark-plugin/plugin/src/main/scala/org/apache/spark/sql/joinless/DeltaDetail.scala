@@ -3,10 +3,10 @@ package org.apache.spark.sql.joinless
 import scala.util.Try
 
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelationWithTable}
+import org.apache.spark.sql.{Row, SparkSession}
 
 /** What the log of a Delta table says of its newest version. `DESCRIBE DETAIL` says the same, but
   * it counts the table's files, for which Delta reads them from the log after each commit.
@@ -34,6 +34,26 @@ object DeltaDetail {
     */
   def apply(session: SparkSession, name: String): Option[DeltaDetail] =
     Try(EliminateSubqueryAliases(Plans.analyzed(session.table(name)))).toOption.flatMap(of)
+
+  /** The same, from `DESCRIBE DETAIL` where the log cannot be asked directly; or the format of a
+    * table that is not Delta's.
+    */
+  def described(session: SparkSession, name: String): Either[String, DeltaDetail] =
+    apply(session, name).fold(ofStatement(session.sql(s"DESCRIBE DETAIL $name").head()))(Right(_))
+
+  private def ofStatement(row: Row): Either[String, DeltaDetail] = {
+    val format = row.getAs[String]("format")
+    if (format != "delta") Left(format)
+    else
+      Right(DeltaDetail(
+        Option(row.getAs[String]("name")),
+        row.getAs[String]("id"),
+        row.getAs[String]("location"),
+        row.getAs[scala.collection.Map[String, String]]("properties").toMap,
+        row.getAs[scala.collection.Seq[String]]("partitionColumns").toSeq,
+        Some(row.getAs[Long]("numFiles"))
+      ))
+  }
 
   /** The same for a read of the table, as of the version that it reads. */
   def of(plan: LogicalPlan): Option[DeltaDetail] = plan match {
