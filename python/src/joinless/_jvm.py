@@ -23,9 +23,9 @@ from joinless._literals import literals
 from joinless.errors import EXTENSION_CLASS, ConnectUnsupportedError, ExtensionNotInstalledError
 
 
-def explain_text(df: DataFrame) -> str:
+def explain_text(df: DataFrame, is_view: bool) -> str:
     """Join trees and reasons of the plan, as text for people."""
-    return str(_api(df, "joinless.explain").explainText(df._jdf))
+    return str(_api(df, "joinless.explain").explainText(df._jdf, is_view))
 
 
 def explain_mermaid(df: DataFrame) -> str:
@@ -33,9 +33,9 @@ def explain_mermaid(df: DataFrame) -> str:
     return str(_api(df, "joinless.explain").explainMermaid(df._jdf))
 
 
-def explain_json(df: DataFrame) -> str:
+def explain_json(df: DataFrame, is_view: bool) -> str:
     """Join trees and reasons as JSON."""
-    return str(_api(df, "joinless.explain").explainJson(df._jdf))
+    return str(_api(df, "joinless.explain").explainJson(df._jdf, is_view))
 
 
 def lookup_texts(df: DataFrame, lookups: Sequence[list[str]]) -> list[str]:
@@ -43,9 +43,9 @@ def lookup_texts(df: DataFrame, lookups: Sequence[list[str]]) -> list[str]:
     return list(_api(df, "joinless.explain").lookupTexts(df._jdf, list(lookups)))
 
 
-def why_not_json(df: DataFrame) -> str:
+def why_not_json(df: DataFrame, is_view: bool) -> str:
     """Reasons of the join blocks left to Spark, as a JSON array."""
-    return str(_api(df, "joinless.why_not").whyNotJson(df._jdf))
+    return str(_api(df, "joinless.why_not").whyNotJson(df._jdf, is_view))
 
 
 def changelog(df: DataFrame, change_type: str | None, weight: str | None) -> DataFrame:

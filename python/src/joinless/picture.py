@@ -1,4 +1,6 @@
-"""Join trees as SVG, for notebooks: a box per node with its views, the join key on each edge."""
+"""Explanations as SVG and HTML, for notebooks: the steps of the whole query, and each join tree, with
+a box per node with its views and the join key on each edge.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
+
+from joinless import _steps
 
 _CHARACTER, _LINE, _PADDING = 6.7, 16, 8  # pixels, of a monospaced font of 11
 _ACROSS, _DOWN = 24, 44  # pixels between boxes
@@ -92,10 +96,10 @@ def svg(block: Mapping[str, Any]) -> str:
 
 
 def page(document: Mapping[str, Any], text: str) -> str:
-    """The HTML of an explanation for notebooks: each tree with its figures, the reasons, and the
-    text in a collapsed section.
+    """The HTML of an explanation for notebooks: the steps of a query of several operators, each tree
+    with its figures, the reasons, and the text in a collapsed section.
     """
-    parts = []
+    parts = [_steps.svg(document["steps"])] if document["wholeCost"] and document["steps"] else []
     for block in document["blocks"]:
         figures = [
             f"root {block['root']}, height {block['height']}, class {block['class']}",

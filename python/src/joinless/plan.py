@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
 
-from joinless import _arguments, _jvm, picture
+from joinless import _arguments, _jvm, _steps, picture
+from joinless.tables import of_text
 
 
 class Explanation:
@@ -19,9 +20,9 @@ class Explanation:
     and cells, and the cost. It lists the joins that stay with Spark, with their reasons.
     """
 
-    def __init__(self, df: DataFrame, lookups: Sequence[list[str]] = ()) -> None:
-        self._df = df
-        self.text = _jvm.explain_text(df)
+    def __init__(self, df: DataFrame, lookups: Sequence[list[str]] = (), is_view: bool = False) -> None:
+        self._df, self._is_view = df, is_view
+        self.text = _jvm.explain_text(df, is_view)
         if lookups:
             texts = _jvm.lookup_texts(df, lookups)
             costs = [f"  {', '.join(columns)}: {text}" for columns, text in zip(lookups, texts, strict=True)]
@@ -32,14 +33,22 @@ class Explanation:
         return _jvm.explain_mermaid(self._df)
 
     def json(self) -> str:
-        """The join trees and reasons as a JSON document."""
-        return _jvm.explain_json(self._df)
+        """The join trees, the steps of the whole query, and the reasons as a JSON document."""
+        return _jvm.explain_json(self._df, self._is_view)
 
     def __str__(self) -> str:
         return self.text
 
     def __repr__(self) -> str:
         return self.text
+
+    def picture(self) -> str | None:
+        """One picture of the whole query as an SVG document: its result on top, its tables at the
+        leaves, and for each step between what it stores and what a change costs there. None if the
+        changes of the query cannot be emitted.
+        """
+        steps = json.loads(self.json())["steps"]
+        return None if steps is None else _steps.svg(steps)
 
     def svg(self) -> list[str]:
         """A picture of each join tree as an SVG document: nodes, views, and keys on the edges."""
@@ -82,34 +91,45 @@ class Reasons(list[Reason]):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def explain(df: DataFrame, lookups: Sequence[str | Sequence[str]] | None = None) -> Explanation:
-    """Shows how Joinless would run the joins of a streaming DataFrame. No query needs to run.
+def explain(
+    query: DataFrame | str,
+    lookups: Sequence[str | Sequence[str]] | None = None,
+    tables: Mapping[str, DataFrame] | None = None,
+) -> Explanation:
+    """Shows how Joinless would run a query. No query needs to run.
+
+    A query of several operators is shown as one tree of steps first, from its result down to its
+    tables: what each step stores, and what a change costs there. Then come its joins.
 
     A DataFrame over changelogs without `incrementalEnumerate` is shown as if it had it, with a
     note.
 
     >>> print(joinless.explain(pairs.incrementalEnumerate()).text.splitlines()[0])
     Join-free join of a, b
+    >>> print(joinless.explain("SELECT dst, COUNT(*) AS n FROM links GROUP BY dst").text.splitlines()[2])
+    +- [1] GROUP BY dst: count(*)
 
     Args:
-        df: a streaming DataFrame.
+        query: the text of a query, as for `materialize`, or a streaming DataFrame.
         lookups: columns of the result by which rows will be looked up (`lookup`), each a name or
             several: the text then says what such a look-up costs, and why.
+        tables: DataFrames that the text calls by these names, as for `joinless.sql`.
 
     Raises:
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
         AnalysisException: ``JOINLESS_NOT_STREAMING`` for a DataFrame without a stream;
-            ``JOINLESS_LOOKUP.UNKNOWN_COLUMN`` for a column that the result does not have.
-        TypeError, ValueError: `lookups` is no list of columns.
+            ``JOINLESS_LOOKUP.UNKNOWN_COLUMN`` for a column that the result does not have; the
+            errors of `joinless.sql` for a text.
+        TypeError, ValueError: `lookups` is no list of columns, or another argument of another type.
     """
-    if lookups is None:
-        return Explanation(df)
-    return Explanation(df, _arguments.lists_of_columns("joinless.explain", "lookups", lookups))
+    df = _streaming("joinless.explain", query, tables)
+    columns = [] if lookups is None else _arguments.lists_of_columns("joinless.explain", "lookups", lookups)
+    return Explanation(df, columns, isinstance(query, str))
 
 
-def why_not(df: DataFrame) -> Reasons:
-    """Returns the reasons why join blocks of a streaming DataFrame stay with Spark.
+def why_not(query: DataFrame | str, tables: Mapping[str, DataFrame] | None = None) -> Reasons:
+    """Returns the reasons why join blocks of a query stay with Spark.
 
     The list is empty if none does.
 
@@ -120,11 +140,18 @@ def why_not(df: DataFrame) -> Reasons:
     without `incrementalEnumerate` is checked as if it had it, and also gets the reason
     ``CHANGES_NOT_REQUESTED``.
 
+    Args:
+        query: the text of a query, as for `materialize`, or a streaming DataFrame.
+        tables: DataFrames that the text calls by these names, as for `joinless.sql`.
+
     Raises:
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
-        AnalysisException: ``JOINLESS_NOT_STREAMING`` for a DataFrame without a stream.
+        AnalysisException: ``JOINLESS_NOT_STREAMING`` for a DataFrame without a stream; the errors
+            of `joinless.sql` for a text.
+        TypeError, ValueError: an argument of another type.
     """
+    df = _streaming("joinless.why_not", query, tables)
     return Reasons(
         Reason(
             code=entry["code"],
@@ -132,5 +159,14 @@ def why_not(df: DataFrame) -> Reasons:
             advice=entry.get("advice") or "",
             arguments={name: str(value) for name, value in (entry.get("arguments") or {}).items()},
         )
-        for entry in json.loads(_jvm.why_not_json(df))
+        for entry in json.loads(_jvm.why_not_json(df, isinstance(query, str)))
     )
+
+
+def _streaming(function: str, query: DataFrame | str, tables: Mapping[str, DataFrame] | None) -> DataFrame:
+    """The query that an argument of a function describes."""
+    if isinstance(query, str):
+        return of_text(function, query, tables)
+    if tables is not None:
+        raise ValueError(f"{function} takes tables only with the text of a query")
+    return query

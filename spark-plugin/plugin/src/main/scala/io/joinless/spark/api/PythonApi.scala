@@ -15,6 +15,7 @@ import io.joinless.spark.explain.{
   ReadOnceText,
   WholeCost
 }
+import io.joinless.spark.explain.steps.{Step, StepsJson, StepsOf, StepsText}
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.planner.ChosenShares
 import io.joinless.spark.plans.marks.ChangeFeeds
@@ -58,9 +59,11 @@ object PythonApi {
 
   /** How each block of the query would be computed, and which joins stay with Spark and why, as
     * text.
+    *
+    * @param isView the changes of its result are requested
     */
-  def explainText(df: Dataset[_]): String = Inspection.within(df.sparkSession) {
-    val plan = look(df)
+  def explainText(df: Dataset[_], isView: Boolean = false): String = Inspection.within(df.sparkSession) {
+    val plan = look(df, isView)
     val trees = plan.blocks.map { spec =>
       val deltas = plan.deltas.get(spec.id).map(d => "\n" + DeltasText(spec, d))
       JoinTreeText(spec, plan.conf.expectedRows(spec.relations.map(_.name))) + deltas.getOrElse("")
@@ -69,7 +72,8 @@ object PythonApi {
     if (trees.isEmpty && plan.groups.isEmpty && kept.isEmpty) "The query joins no streams."
     else {
       val readOnce = ReadOnceText(plan.readOnce)
-      (trees ++ plan.groups ++ plan.whole ++ readOnce ++ Option.when(kept.nonEmpty)(kept.mkString("\n"))).mkString(
+      val steps = plan.steps.filter(_ => plan.whole.isDefined).map(StepsText(_))
+      (steps ++ trees ++ plan.groups ++ plan.whole ++ readOnce ++ Option.when(kept.nonEmpty)(kept.mkString("\n"))).mkString(
         "\n\n"
       )
     }
@@ -89,16 +93,17 @@ object PythonApi {
   def explainMermaid(df: Dataset[_]): String =
     Inspection.within(df.sparkSession)(JoinTreeGraph.mermaid(look(df).blocks))
 
-  /** The join trees, reasons and cost of the query as JSON. */
-  def explainJson(df: Dataset[_]): String = Inspection.within(df.sparkSession) {
-    val plan = look(df)
-    JoinTreeGraph.json(plan.blocks, plan.reasons, plan.whole, plan.readOnce)
+  /** The join trees, reasons, cost and steps of the query as JSON; `isView` as for `explainText`. */
+  def explainJson(df: Dataset[_], isView: Boolean = false): String = Inspection.within(df.sparkSession) {
+    val plan = look(df, isView)
+    JoinTreeGraph.json(plan.blocks, plan.reasons, plan.whole, plan.readOnce, plan.steps.map(StepsJson(_)))
   }
 
   /** The reasons of the joins that stay with Spark, as a JSON list of `code`, `sentence`, `advice`,
-    * `arguments`.
+    * `arguments`; `isView` as for `explainText`.
     */
-  def whyNotJson(df: Dataset[_]): String = Inspection.within(df.sparkSession)(JoinTreeGraph.json(look(df).reasons))
+  def whyNotJson(df: Dataset[_], isView: Boolean = false): String =
+    Inspection.within(df.sparkSession)(JoinTreeGraph.json(look(df, isView).reasons))
 
   /** The rows of `df`, a changelog or not, that are not older than `after`: a row is deleted when
     * the watermark reaches its time in `column` plus `after`.
@@ -264,25 +269,31 @@ object PythonApi {
       optimized: Option[LogicalPlan] = None
   ) {
 
+    /** The steps of the whole query. */
+    def steps: Option[Step] = optimized.map(StepsOf(_))
+
     /** The static tables that are read once. */
     def readOnce: Seq[String] = optimized.toSeq.flatMap(ReadOnceText.tables)
   }
 
   /** What the query's first batch would be planned as. A query over changelogs is looked at as if
     * the changes of its result were requested, and gets the reason that they are not.
+    *
+    * @param isView the changes are requested, although the query has no mark
     */
-  private def look(df: Dataset[_]): Look = {
+  private def look(df: Dataset[_], isView: Boolean = false): Look = {
     if (!isInstalled(df.sparkSession)) throw JoinlessErrors.extensionNotInstalled()
     if (!df.isStreaming) throw JoinlessErrors.notStreaming()
     Inspection.conf(df.sparkSession).checkNames()
     val analyzed = Plans.analyzed(df.toDF())
-    if (DeltaCompiler.reads(analyzed)) {
-      val asIfRequested =
-        look(
-          df.sparkSession,
-          DeltaCompilation.attempt(df.sparkSession, Changes.markedUnchecked(analyzed, DeltaForm.ChangeType))
-        )
-      asIfRequested.copy(reasons = asIfRequested.reasons :+ Reason(Reason.ChangesNotRequested))
+    def asIfRequested = look(
+      df.sparkSession,
+      DeltaCompilation.attempt(df.sparkSession, Changes.markedUnchecked(analyzed, DeltaForm.ChangeType))
+    )
+    if (isView) asIfRequested
+    else if (DeltaCompiler.reads(analyzed)) {
+      val found = asIfRequested
+      found.copy(reasons = found.reasons :+ Reason(Reason.ChangesNotRequested))
     } else {
       val found = look(df.sparkSession, DeltaCompilation.attempt(df.sparkSession, analyzed))
       val offered = found.reasons.map(DeltaCompilation.offering(df.sparkSession, analyzed, _))

@@ -1,5 +1,6 @@
 package io.joinless.spark.explain
 
+import io.joinless.spark.explain.steps.ReadableSql
 import io.joinless.spark.plans.nodes.{DeltaRows, Groups}
 import io.joinless.spark.plans.reasons.{TimeText, WindowTexts}
 import io.joinless.spark.plans.values.{Addition, BestRows, DeltaForm, GroupFunction}
@@ -11,7 +12,12 @@ import io.joinless.spark.spec.TimeSpec
 object GroupsText {
 
   /** The groups in one line. */
-  def heading(groups: Groups): String = s"Groups: ${WindowTexts.short(groups.title)}"
+  def heading(groups: Groups): String = {
+    val sql = ReadableSql.above(groups.child)
+    val keys = groups.shape.columns.map(column => sql(column.name))
+    val by = if (keys.isEmpty) "all rows in one group" else s"by ${keys.mkString(", ")}"
+    s"Groups: ${groups.purpose.getOrElse((by +: groups.shape.functions.map(f => sql(f.text))).mkString(", "))}"
+  }
 
   /** Heading, state, cost and emission of groups, a line each.
     *

@@ -60,17 +60,20 @@ object JoinTreeGraph {
     *
     * @param whole the cost of the whole query, if it has more than one block
     * @param readOnce static tables
+    * @param steps of the whole query
     */
   def json(
       specs: Seq[BlockSpec],
       reasons: Seq[Reason],
       whole: Option[String] = None,
-      readOnce: Seq[String] = Nil
+      readOnce: Seq[String] = Nil,
+      steps: Option[JValue] = None
   ): String = compact(render(JObject(
     "blocks" -> JArray(specs.map(block).toList),
     "reasons" -> array(reasons),
     "wholeCost" -> whole.fold[JValue](JNull)(text => JString(text.stripPrefix(WholeCost.Heading))),
-    "readOnce" -> JArray(readOnce.map(JString(_)).toList)
+    "readOnce" -> JArray(readOnce.map(JString(_)).toList),
+    "steps" -> steps.getOrElse(JNull)
   )))
 
   /** The reasons alone, as a list. */

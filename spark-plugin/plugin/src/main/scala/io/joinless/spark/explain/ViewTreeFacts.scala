@@ -39,9 +39,20 @@ final case class ViewTreeFacts(shape: BlockShape) {
     else "O(1) amortised per change where rows are only inserted or only deleted, O(lambda) otherwise"
 
   /** The cost of a cross product. */
-  def meetsAll: String = crossProduct.map(_.mkString(", ")) match {
+  def meetsAll: String = apart.map(_.map(relations).mkString(", ")) match {
     case Seq(one, other) => s"a change of $one meets every row of $other, and one of $other every row of $one"
     case several => s"a change of one of ${several.mkString("; ")} meets all combinations of rows of the others"
+  }
+
+  /** The sets of relations between which nothing but a condition on each result decides, if there are
+    * several: no equi-join condition links them, or none links the counts of their results.
+    */
+  def apart: Seq[Seq[Int]] = shape.reduction.fold(unlinked) { reduction =>
+    reduction.top match {
+      case GeneralizedNode(attributes, children) if attributes.isEmpty && children.size > 1 =>
+        children.map(_.relations.flatMap(reduction.components(_).relations))
+      case _ => Nil
+    }
   }
 
   /** The relations whose rows are inserted and deleted. */
@@ -76,9 +87,10 @@ final case class ViewTreeFacts(shape: BlockShape) {
   } yield relations(r) -> s"no condition that Joinless knows how to read bounds the event time of ${relations(other)} by a time of ${relations(r)}"
 
   /** The sets of relations that no equi-join condition links, if there are several. */
-  def crossProduct: Seq[Seq[String]] = shape.tree match {
-    case GeneralizedNode(attributes, children) if attributes.isEmpty && children.size > 1 =>
-      children.map(_.relations.map(relations))
+  def crossProduct: Seq[Seq[String]] = unlinked.map(_.map(relations))
+
+  private def unlinked: Seq[Seq[Int]] = shape.tree match {
+    case GeneralizedNode(attributes, children) if attributes.isEmpty && children.size > 1 => children.map(_.relations)
     case _ => Nil
   }
 

@@ -1,7 +1,7 @@
 package io.joinless.spark.explain
 
+import io.joinless.spark.explain.steps.ReadableSql
 import io.joinless.spark.plans.nodes.{Groups, JoinFreeJoin, RowWindows}
-import io.joinless.spark.plans.reasons.WindowTexts
 import io.joinless.spark.plans.values.BestRows
 import io.joinless.spark.spec.{BlockShape, FunctionKind, FunctionSpec}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -52,12 +52,12 @@ object WholeCost {
         }
     }
 
-  /** The cost of a block without equi-join conditions between some of its relations, if its results
-    * are enumerated.
+  /** The cost of a block without equi-join conditions between some of its relations, or between the
+    * counts of their results.
     */
   private def crossProduct(shape: BlockShape): Option[String] = {
     val facts = ViewTreeFacts(shape)
-    Option.when(shape.reduction.isEmpty && facts.crossProduct.nonEmpty)(facts.meetsAll)
+    Option.when(facts.apart.nonEmpty)(facts.meetsAll)
   }
 
   /** The costs of groups that are more than constant per change, one for each such function. */
@@ -66,16 +66,16 @@ object WholeCost {
       (spec.kind, function.function) match {
         case (FunctionKind.Least, _) =>
           Some(
-            s"where the least value of a group is deleted, ${text(spec)} looks for the next among the group's values"
+            s"where the least value of a group is deleted, ${text(groups, spec)} looks for the next among the group's values"
           )
         case (FunctionKind.Greatest, _) =>
           Some(
-            s"where the greatest value of a group is deleted, ${text(spec)} looks for the next among the group's values"
+            s"where the greatest value of a group is deleted, ${text(groups, spec)} looks for the next among the group's values"
           )
         case (FunctionKind.Best, best: BestRows) if best.limit.isDefined =>
           Some("the rows of a group are looked through once many of its first rows have been deleted")
         case (FunctionKind.Recomputed, _) =>
-          Some(s"${text(spec)} is computed anew over the values of each group that a change touches")
+          Some(s"${text(groups, spec)} is computed anew over the values of each group that a change touches")
         case _ => None
       }
     case _ => None
@@ -94,7 +94,7 @@ object WholeCost {
     Option.when(!few)("window functions are computed anew over each partition that a change touches")
   }
 
-  private def text(function: FunctionSpec): String = WindowTexts.short(function.text)
+  private def text(groups: Groups, function: FunctionSpec): String = ReadableSql.above(groups.child)(function.text)
 
   final val Heading = "Whole query: "
 }

@@ -11,7 +11,7 @@ import io.joinless.spark.rules.blocks.{Conditions, RelationNames}
 import io.joinless.spark.rules.counts.WeightedRows
 import io.joinless.spark.rules.meaning.{ExpressionTexts, LeafSource, RowsDigest, StoredRows, TimeZones}
 import io.joinless.spark.rules.time.EventTimes
-import io.joinless.spark.spec.{OriginSpec, RowsSpec}
+import io.joinless.spark.spec.{DerivedNames, OriginSpec, RowsSpec}
 import org.apache.spark.sql.catalyst.analysis.{EliminateSubqueryAliases, EliminateView}
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
@@ -107,9 +107,11 @@ final private[compile] class Streams private (val emission: Emission, all: Array
       }
       AttributeReference(name, a.dataType)(a.exprId)
     }
-    val relationName = if (functions.exists(_.isInstanceOf[BestRows])) "rows"
-    else if (groups.purpose.contains(LiteralRows.Purpose.text)) "literals"
-    else if (groups.purpose.isDefined) "partners" else if (groups.shape.columns.isEmpty) "total" else "groups"
+    val relationName = if (functions.exists(_.isInstanceOf[BestRows])) DerivedNames.Rows
+    else if (groups.purpose.contains(LiteralRows.Purpose.text)) DerivedNames.Literals
+    else if (groups.purpose.isDefined) DerivedNames.Partners
+    else if (groups.shape.columns.isEmpty) DerivedNames.Total
+    else DerivedNames.Groups
     named(StreamRef(all.size - 1, columns), relationName)
   }
 
@@ -124,7 +126,7 @@ final private[compile] class Streams private (val emission: Emission, all: Array
   def addRows(rows: WeightedRows, output: Seq[Attribute]): StreamRef = {
     all += emission.source(rows)
     val columns = output.map(a => AttributeReference(ExpressionTexts.asName(rows.text(a)), a.dataType)(a.exprId))
-    named(StreamRef(all.size - 1, columns), "rows")
+    named(StreamRef(all.size - 1, columns), DerivedNames.Rows)
   }
 
   /** The reference, with a name for the relation that it is in blocks. */
