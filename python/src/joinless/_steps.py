@@ -14,7 +14,7 @@ from typing import Any
 
 _CHARACTER, _LINE = 6.7, 16  # pixels, of a monospaced font of 11
 _INDENT, _GAP, _PADDING = 26, 14, 16  # pixels
-_WIDTHS = (64, 34, 40)  # characters of the three columns
+_WIDTHS = (72, 36, 44)  # characters of the three columns
 _HEADINGS = ("step", "it stores", "a change that reaches it costs")
 
 _STYLE = (
@@ -22,14 +22,14 @@ _STYLE = (
     ".joinless .more { fill: #59636e } .joinless .page { fill: #ffffff; stroke: #d1d9e0 } "
     ".joinless line, .joinless path { stroke: #8c959f; fill: none } "
     ".joinless .change { fill: #2da44e } .joinless .group { fill: #d4a72c } .joinless .all { fill: #cf222e } "
-    ".joinless .table { fill: #8c959f } .joinless .band { fill: #ffebe9 } "
+    ".joinless .band { fill: #ffebe9 } "
     "@media (prefers-color-scheme: dark) { .joinless text { fill: #e6edf3 } .joinless .more { fill: #9198a1 } "
     ".joinless .page { fill: #0d1117; stroke: #3d444d } .joinless .band { fill: #3c1618 } }"
 )
 
 #: What the colours say.
 _LEGEND = (
-    ("change", "the cost does not grow with what is stored"),
+    ("change", "the cost of a change grows with its own results only"),
     ("group", "it can grow with what is stored for a key or a group"),
     ("all", "it can grow with all stored rows"),
 )
@@ -72,17 +72,18 @@ def svg(steps: Mapping[str, Any]) -> str:
     tops: list[float] = [_PADDING + _LINE + _GAP]
     for row in rows:
         tops.append(tops[-1] + row.height)
-    height = tops[-1] + len(_LEGEND) * _LINE + _PADDING
+    legend = [entry for entry in _LEGEND if any(row.kind == entry[0] for row in rows)]
+    height = tops[-1] + _GAP + len(legend) * _LINE + _PADDING
     drawn = [f'<rect x="0.5" y="0.5" width="{width - 1:.0f}" height="{height - 1:.0f}" rx="6" class="page"/>']
     drawn += [_text(x, _PADDING + 8, name, "more") for x, name in zip([_PADDING, *starts[1:]], _HEADINGS, strict=False)]
     for row, y in zip(rows, tops, strict=False):
         if row.kind == "all":
             size = f'width="{width - 8:.0f}" height="{row.height - 4:.0f}"'
-            drawn.append(f'<rect x="4" y="{y - 4:.0f}" {size} class="band"/>')
+            drawn.append(f'<rect x="4" y="{y - 8:.0f}" {size} class="band"/>')
     for row, y in zip(rows, tops, strict=False):
         drawn += _drawn(row, y, starts, None if row.parent is None else tops[row.parent])
-    for i, (kind, meaning) in enumerate(_LEGEND):
-        y = tops[-1] + i * _LINE
+    for i, (kind, meaning) in enumerate(legend):
+        y = tops[-1] + _GAP + i * _LINE
         drawn += [_dot(_PADDING + 4, y + 4, kind), _text(_PADDING + 16, y + 8, meaning, "more")]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="joinless" width="{width:.0f}" height="{height:.0f}" '
@@ -93,7 +94,7 @@ def svg(steps: Mapping[str, Any]) -> str:
 
 def _rows(step: Mapping[str, Any], depth: int, parent: int | None, before: list[None]) -> Iterator[_Row]:
     """The rows of a step and of all below it; `before` has an entry for each row so far."""
-    number, kind = step["number"], str(step["reach"]) if step["cost"] else "table"
+    number, kind = step["number"], str(step["reach"])
     title = _wrapped(f"[{number}] {step['title']}" if number else step["title"], 0)
     details = [line for detail in step["details"] for line in _wrapped(detail, 0)]
     own = len(before)
@@ -105,7 +106,7 @@ def _rows(step: Mapping[str, Any], depth: int, parent: int | None, before: list[
 
 
 def _wrapped(text: str | None, column: int) -> list[str]:
-    return textwrap.wrap(text, _WIDTHS[column]) if text else []
+    return textwrap.wrap(text, _WIDTHS[column], break_on_hyphens=False) if text else []
 
 
 def _drawn(row: _Row, y: float, starts: Sequence[float], above: float | None) -> Iterator[str]:

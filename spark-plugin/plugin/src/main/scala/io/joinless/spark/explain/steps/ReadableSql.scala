@@ -47,7 +47,8 @@ final private[explain] class ReadableSql(
     val (notNull, others) = conjuncts(condition).partition(_.isInstanceOf[IsNotNull])
     val read = others.flatMap(_.collect { case a: Attribute => a }) ++ keys
     val needed = notNull.filterNot(_.references.forall(a => read.exists(_.semanticEquals(a))))
-    (others ++ needed).map(apply).distinct
+    val all = others ++ needed
+    (if (all.size == 1) all.map(apply) else all.map(inside(_, Levels.And))).distinct
   }
 
   private def written(e: Expression): Sql = e match {
@@ -63,6 +64,9 @@ final private[explain] class ReadableSql(
     case And(a, b) => infix("AND", Levels.And, a, b)
     case Not(EqualTo(a, b)) => compared("<>", a, b)
     case Not(IsNull(child)) => postfix(child, "IS NOT NULL")
+    case Not(child @ (_: Like | _: In | _: InSet | _: StartsWith | _: EndsWith | _: Contains)) =>
+      val positive = written(child)
+      Sql("( LIKE '| IN \\()".r.replaceFirstIn(positive.text, " NOT$1"), positive.level)
     case Not(child) => Sql(s"NOT ${inside(child, Levels.Not)}", Levels.Not)
     case IsNull(child) => postfix(child, "IS NULL")
     case IsNotNull(child) => postfix(child, "IS NOT NULL")
@@ -79,6 +83,16 @@ final private[explain] class ReadableSql(
     case sum @ (_: Add | _: Subtract) => infix(operator(sum), Levels.Sum, sum.children.head, sum.children(1))
     case product @ (_: Multiply | _: Divide | _: Remainder | _: IntegralDivide) =>
       infix(operator(product), Levels.Product, product.children.head, product.children(1))
+    case UnresolvedFunction(
+          Seq(Matching(before, after)),
+          Seq(child, Literal(text: UTF8String, _)),
+          false,
+          _,
+          _,
+          _,
+          _
+        ) =>
+      like(child, s"$before$text$after")
     case function: UnresolvedFunction => Sql(ofFunction(function), Levels.Whole)
     case aggregate: AggregateExpression => written(aggregate.aggregateFunction)
     case order: SortOrder => Sql(ofOrder(order), Levels.Whole)
@@ -178,7 +192,23 @@ private[explain] object ReadableSql {
     override def sql: String = text
   }
 
+  /** Functions that Spark makes of LIKE: what is before and after their text in a pattern. */
+  private object Matching {
+    def unapply(function: String): Option[(String, String)] =
+      Map("startswith" -> ("" -> "%"), "endswith" -> ("%" -> ""), "contains" -> ("%" -> "%")).get(function)
+  }
+
   private val Identifier = "[A-Za-z_][A-Za-z_0-9]*".r
+
+  /** Whether a name is one that a query can have without quotes. */
+  def isName(name: String): Boolean = isIdentifier(name)
+
+  /** Whether a value is true or NULL, as columns are that say from which side of a join a row is. */
+  def isFlag(value: Expression): Boolean = value match {
+    case Or(_, Literal(null, _)) | If(_, Literal.TrueLiteral, Literal(null, _)) => true
+    case other => other.foldable
+  }
+
   private def isIdentifier(name: String) = Identifier.matches(name)
 
   /** Numbers are cast to the type of the other side; that is no part of a query's meaning. */

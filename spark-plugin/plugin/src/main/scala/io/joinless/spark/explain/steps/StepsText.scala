@@ -7,7 +7,7 @@ package io.joinless.spark.explain.steps
   * +- [2] GROUP BY src: count(*)
   *    |  stores: one row per group
   *    |  cost: one read and one write per group
-  *    +- [1] Join (results are counted, not listed)
+  *    +- [1] Join (equal results are counted)
   * }}}
   * A cost that can grow with what is stored for a key or a group has a `!`, one that can grow with
   * all stored rows has `!!`.

@@ -36,56 +36,103 @@ class StepsSpec extends AnyFunSuite with StreamingPlans {
     """
     |Result
     ||  g, n, s
-    |+- [1] GROUP BY g: count(*), sum(x * 2)
+    |+- [1] GROUP BY g: count(*) AS n, sum(x * 2) AS s
     |   |  having count(*) > 3
     |   |  stores: one row per group
     |   |  cost: one read and one write per group
-    |   +- raw_t AS t
-    |         where s LIKE 'a%' AND k IS NOT NULL
-    |         stores: g, x"""
+    |   +- raw_t (t)
+    |         where s LIKE 'a%'
+    |         and k IS NOT NULL
+    |         stores: rows of g, x"""
   )
 
-  check("SELECT o.x, l.x AS lx FROM t o JOIN u l ON o.k = l.k AND (o.g = l.g OR o.x + 1 < l.x * 2)")("""
+  check(
+    "SELECT o.x, l.x AS lx FROM t o JOIN u l ON o.k = l.k AND (o.g = l.g OR o.x + 1 < l.x * 2) AND NOT o.s LIKE '%z'"
+  )("""
     |Result
     ||  x, lx
     |+- [1] Join
     |   |  on o.k = l.k
-    |   |  checked on each result: o.g = l.g OR o.x + 1 < l.x * 2
-    |   |  stores: its rows once, and their keys
-    |   |  cost: O(1) per change, whatever the changes
-    |   +- raw_t AS o
-    |   |     stores: k, g, x
-    |   +- raw_u AS l
-    |         stores: k, g, x""")
+    |   |  checked: o.g = l.g OR o.x + 1 < l.x * 2
+    |   |  stores: join keys
+    |   |  ! cost: O(1), and one step per result that changes, also those that a condition rejects
+    |   +- raw_t (o)
+    |   |     where s NOT LIKE '%z'
+    |   |     stores: rows of k, g, x
+    |   +- raw_u (l)
+    |         stores: rows of k, g, x""")
 
-  check("SELECT k, x FROM t WHERE x > (SELECT AVG(x) FROM u)")("""
+  check("SELECT k, x, x / 2 AS half FROM t WHERE x > (SELECT AVG(x) FROM u)")("""
     |Result
-    ||  k, x
+    ||  k, x, half
+    ||  half = x / 2
     |+- [2] Join
-    |   |  checked on each result: x > avg(x)
-    |   |  stores: its rows once, and their keys
+    |   |  checked: x > avg(x)
+    |   |  stores: join keys
     |   |  !! cost: a change of [1] meets every row of t
-    |   +- raw_t AS t
-    |   |     stores: k, x
+    |   +- raw_t (t)
+    |   |     stores: rows of k, x
     |   +- [1] Total: avg(x)
     |      |  stores: one row
-    |      |  cost: one read and one write per group
-    |      +- raw_u AS u
-    |            stores: x
-    |            !! cost: dearest in [2]""")
+    |      |  cost: one read and one write
+    |      +- raw_u (u)
+    |            stores: rows of x
+    |            !! cost: costliest in [2]""")
 
   check("SELECT g, MIN(x) AS m, COUNT(DISTINCT s) AS d FROM t GROUP BY g ORDER BY m DESC, g LIMIT 5")("""
     |Result
     ||  g, m, d
     |+- [2] The first 5 rows by m DESC, g
-    |   |  stores: each of its rows, in this order
-    |   |  ! cost: its rows are looked through once many of the first have been deleted
+    |   |  stores: each of its rows
+    |   |  ! cost: once many of the first rows have been deleted, all stored ones are looked through
     |   +- [1] GROUP BY g: min(x), count(DISTINCT s)
-    |      |  stores: one row per group, and each different value of it
-    |      |  ! cost: a deleted least value: min(x) searches the group's values
-    |      +- raw_t AS t
-    |            stores: g, x, s
-    |            ! cost: dearest in [1]""")
+    |      |  stores: one row per group, and the different values of min(x), count(DISTINCT s)
+    |      |  ! cost: where the least value is deleted, min(x) searches the values of the group
+    |      +- raw_t (t)
+    |            stores: rows of g, x, s""")
+
+  check("SELECT t.k, u.x FROM t LEFT JOIN u ON t.k = u.g")("""
+    |Result
+    ||  k, x
+    |+- [2] LEFT JOIN
+    |   |  on k = g
+    |   |  stores: join keys
+    |   |  cost: O(1), and one step per result that changes
+    |   +- raw_t (t)
+    |   |     stores: rows of k
+    |   +- Rows, or NULLs where there is no match
+    |      |  stores: rows of g, x
+    |      +- raw_u
+    |      +- [1] k without a match
+    |         |  by k = g
+    |         |  stores: one row per group
+    |         |  cost: one read and one write per group
+    |         +- Keys of both sides
+    |            |  stores: rows of k
+    |            +- raw_t
+    |            +- raw_u""")
+
+  check(
+    "SELECT n FROM (SELECT g, COUNT(*) AS n FROM t GROUP BY g) WHERE n = (SELECT MAX(n) FROM (SELECT g, COUNT(*) AS n FROM t GROUP BY g))"
+  )("""
+    |Result
+    ||  n
+    |+- [4] Join
+    |   |  on n = max(n)
+    |   |  stores: join keys
+    |   |  cost: O(1), and one step per result that changes
+    |   +- [1] GROUP BY g: count(*) AS n
+    |   |  |  stores: one row per group
+    |   |  |  cost: one read and one write per group
+    |   |  +- raw_t (t)
+    |   |        stores: rows of g
+    |   +- [3] Total: max(count(*))
+    |      |  stores: one row, and the different values of max(count(*))
+    |      |  !! cost: where the greatest value is deleted, max(count(*)) searches all values
+    |      +- [2] GROUP BY g: count(*)
+    |            as [1], once more
+    |            stores: one row per group
+    |            !! cost: one read and one write per group; costliest in [3]""")
 
   private def words(step: Step): Set[String] = step.all.flatMap(s => s.title +: (s.details ++ s.stores)).flatMap(
     "[A-Za-z_][A-Za-z_0-9]*".r.findAllIn(_)
@@ -93,10 +140,10 @@ class StepsSpec extends AnyFunSuite with StreamingPlans {
 
   /** What the steps say in English and in SQL. */
   private val ofSteps = (
-    "Result Join results are counted not listed only whether there a match for any rows on checked each result what " +
-      "says where stores its once and their keys counts by key one row per group different value of it in this order " +
-      "The first these how many is Window functions over all GROUP BY DISTINCT Total UNION ALL AS the raw_t raw_u a t u " +
-      "Whether Rows rows or NULLs no Keys both sides"
+    "Result Join LEFT JOIN equal results once are counted on and checked where having only rows that lets pass whose is in " +
+      "rows of join keys counts by key one row per group different values each its these how many there as once more " +
+      "The first Window functions over all GROUP BY DISTINCT Total UNION ALL AS the raw_t raw_u a t u " +
+      "Whether has have a match with without Rows or NULLs no Keys both sides"
   ).split(" ").toSet
 
   /** Spark's functions and operators, which the text has in capitals or not at all. */

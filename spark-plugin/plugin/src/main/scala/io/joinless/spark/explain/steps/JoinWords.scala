@@ -1,0 +1,124 @@
+package io.joinless.spark.explain.steps
+
+import io.joinless.spark.explain.{ReducedFacts, ViewTreeFacts}
+import io.joinless.spark.spec.{BlockShape, DerivedNames}
+
+/** A join as a step: what is joined on which columns, what it stores, and what a change costs.
+  *
+  * @param input the step that a relation is
+  */
+final private[steps] class JoinWords(shape: BlockShape, input: Int => Step) {
+  import JoinWords._
+
+  private val facts = ViewTreeFacts(shape)
+  private val reduced = shape.reduction.map(ReducedFacts(shape, _))
+  private val called = JoinWords.called(shape, input) _
+  private val sql = ReadableSql.of(shape, r => Option.when(!isMade(r))(called(r)))
+
+  /** @param inputs the steps below it, of which each stands for the relations `roles` */
+  def step(inputs: Seq[Step], roles: Seq[Seq[Int]]): Step = {
+    val apart = new Unlinked(facts.apart, called, r => input(r).role == Step.OneRow || isFlag(r))
+    val own = if (update == OfChange && shape.residuals.isEmpty) Step.Change else Step.Group
+    Step(
+      title,
+      on ++ matches ++ checks,
+      Some(if (reduced.isDefined) "counts by join key" else "join keys"),
+      Some(apart.cost.getOrElse(update)),
+      if (apart.cost.isDefined) Step.All else own,
+      inputs,
+      reachFrom = roles.map(several => if (several.exists(apart.meetsAll)) Step.All else own)
+    )
+  }
+
+  private def title: String = {
+    val kind = if (inputs.exists(_.role == Step.Padded)) "LEFT JOIN" else "Join"
+    shape.sample match {
+      case Some(sample) =>
+        val by = sample.by.toSeq.map(x => shape.attributes(x).name)
+        s"Sample of ${sample.size} rows${if (by.isEmpty) "" else by.mkString(" per ", ", ", "")} of the join"
+      case None if shape.reduction.exists(_.once) => s"$kind (equal results once)"
+      case None if shape.reduction.isDefined => s"$kind (equal results are counted)"
+      case None => kind
+    }
+  }
+
+  private def inputs: Seq[Step] = shape.relations.indices.map(input)
+
+  /** Whether a relation only says which rows have a match. */
+  private def isMade(relation: Int): Boolean = input(relation).role == Step.Matches
+
+  /** Whether it says so of all rows alike. */
+  private def isFlag(relation: Int): Boolean = isMade(relation) && shape.relations(relation).keys.isEmpty
+
+  /** The equi-join conditions, a line for each. */
+  private def on: Seq[String] = {
+    val all = shape.attributes.indices.flatMap { x =>
+      val sides = for {
+        (relation, r) <- shape.relations.zipWithIndex
+        key <- relation.keys.find(_.attribute == x)
+        if !isMade(r)
+      } yield column(r, key.ordinal)
+      val isOuter = shape.relations.indices.exists(r =>
+        input(r).role == Step.Padded && shape.relations(r).keys.exists(_.attribute == x)
+      )
+      val equal = if (shape.attributes(x).nullSafe && !isOuter) " <=> " else " = "
+      Option.when(sides.distinct.size > 1)(sides.distinct.mkString(equal))
+    }
+    all.zipWithIndex.map { case (equal, i) => s"${if (i == 0) "on" else "and"} $equal" }
+  }
+
+  /** Which relations say which rows have a match, a line for each. */
+  private def matches: Seq[String] = shape.relations.indices.filter(r => isMade(r) && !isFlag(r)).map { r =>
+    val keys = shape.relations(r).keys.flatMap { key =>
+      shape.relations.indices.filterNot(isMade).flatMap(other =>
+        shape.relations(other).keys.find(_.attribute == key.attribute).map(k => column(other, k.ordinal))
+      ).headOption
+    }
+    s"only rows whose ${keys.distinct.mkString(", ")} ${if (keys.distinct.size == 1) "is" else "are"} in ${called(r)}"
+  }
+
+  /** The conditions on combinations of rows, a line for each. */
+  private def checks: Seq[String] = shape.residuals.map { condition =>
+    condition.columns.map(_.relation).filter(isMade).distinct match {
+      case Seq() => s"checked: ${sql(condition.sql)}"
+      case several => s"only rows that ${several.map(called).mkString(" and ")} lets pass"
+    }
+  }
+
+  private def update: String = reduced.fold(facts.update)(_.update) match {
+    case counted if counted.startsWith("one step per row") => OfKey
+    case amortised if amortised.endsWith("otherwise") => OfOrder
+    case _ if shape.residuals.nonEmpty => s"$OfChange, also those that a condition rejects"
+    case _ => OfChange
+  }
+
+  private def column(relation: Int, ordinal: Int): String = {
+    val owner = shape.relations(relation)
+    sql(s"${quoted(owner.name)}.${quoted(shape.stored(owner)(ordinal).name)}")
+  }
+}
+
+private[steps] object JoinWords {
+  private val OfChange = "O(1), and one step per result that changes"
+  private val OfKey = "up to all stored rows with the same join key, and one step per result that changes"
+  private val OfOrder =
+    "one step per result that changes, and O(1) on average where rows are deleted in the order of their insertion; " +
+      "otherwise up to all stored rows with the same join key"
+
+  /** A relation of a block for people: by its name in the query, or by the step that it is. */
+  def called(shape: BlockShape, input: Int => Step)(relation: Int): String = {
+    val (name, step) = (shape.relations(relation).name, input(relation))
+    val number = if (DerivedNames.is(name)) step.all.flatMap(_.number).headOption else step.number
+    number.fold(name)(n => s"[$n]")
+  }
+
+  /** How long rows of these relations are stored, after a comma; empty where they stay. */
+  def ends(shape: BlockShape, relations: Seq[String]): String = {
+    val until =
+      ViewTreeFacts(shape).neededUntil.collect { case (relation, time) if relations.contains(relation) => time }
+    if (until.isEmpty) "" else s", until the watermark reaches ${until.distinct.mkString(", ")}"
+  }
+
+  /** A name in SQL's spelling. */
+  private def quoted(name: String): String = s"`${name.replace("`", "``")}`"
+}
