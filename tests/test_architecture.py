@@ -197,6 +197,7 @@ def test_python_needs_nothing_but_pyspark() -> None:
         "shlex",
         "statistics",
         "sys",
+        "textwrap",
         "typing",
         "weakref",
     }

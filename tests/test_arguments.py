@@ -51,13 +51,15 @@ BATCH: Any = Batch()
 #: another type, invalid values.
 ARGUMENTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
     "configure builder": (lambda v: joinless.configure(v), [None, 5, SparkSession], []),
-    "explain df": (lambda v: joinless.explain(v), [None, 5, "SELECT 1"], []),
+    "explain query": (lambda v: joinless.explain(v), [None, 5], BLANK),
+    "explain tables": (lambda v: joinless.explain("SELECT 1", tables=v), NO_TABLES, NO_NAMES),
     "explain lookups": (
         lambda v: joinless.explain(FRAME, lookups=v),
         [5, "src", [5], [["src", 5]], {"src"}, [None]],
         [[[]], [""], [["src", " "]]],
     ),
-    "why_not df": (lambda v: joinless.why_not(v), [None, 5, "SELECT 1"], []),
+    "why_not query": (lambda v: joinless.why_not(v), [None, 5], BLANK),
+    "why_not tables": (lambda v: joinless.why_not("SELECT 1", v), NO_TABLES, NO_NAMES),
     "changelog df": (lambda v: joinless.changelog(v), [None, 5, "SELECT 1"], []),
     "changelog change_type": (lambda v: joinless.changelog(FRAME, v), WRONG_TEXT, BLANK),
     "changelog weight": (lambda v: joinless.changelog(FRAME, weight=v), WRONG_TEXT, BLANK),

@@ -73,7 +73,7 @@ def test_the_first_view_of_the_readme_is_what_the_readme_shows(
 
 @pytest.mark.parametrize("page", ["views.md", "changes.md", "time.md", "too-big-to-list.md"])
 def test_the_programs_of_a_page_run_and_print_what_the_page_shows(
-    page: str, in_a_folder: Path, capsys: pytest.CaptureFixture[str]
+    page: str, in_a_folder: Path, capsys: pytest.CaptureFixture[str], pytestconfig: pytest.Config
 ) -> None:
     text = (ROOT / "docs" / page).read_text()
     blocks = list(re.finditer(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", text, re.DOTALL))
@@ -85,6 +85,11 @@ def test_the_programs_of_a_page_run_and_print_what_the_page_shows(
         printed = capsys.readouterr().out
         if shown is not None:
             assert printed.strip() == shown.strip()
+    for picture in in_a_folder.glob("*.svg"):
+        on_page = ROOT / "docs" / "images" / picture.name
+        if pytestconfig.getoption("--update"):
+            on_page.write_text(picture.read_text() + "\n")
+        assert on_page.read_text() == picture.read_text() + "\n", "run .venv/bin/pytest tests/test_docs.py --update"
 
 
 @pytest.mark.parametrize("page", ["operations.md", "usage.md"])

@@ -24,6 +24,7 @@ import joinless
 from joinless import _jars
 from joinless.errors import EXTENSION_CLASS
 from support import delta_jars, graphs, process
+from support.database import make_active
 
 DELTA = "io.delta.sql.DeltaSparkSessionExtension"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -89,12 +90,43 @@ def test_a_notebook_shows_each_tree_as_a_picture_and_each_reason(edges: SparkSes
         assert len(list(picture.iter(f"{SVG}line"))) == len(boxes) - 1
     assert {text.text for text in path.iter(f"{SVG}text") if text.get("class") == "key"} <= {"on src", "on dst"}
     shown = explanation._repr_html_()
-    assert shown.count("<svg") == 2
+    assert shown.count("<svg") == 3  # the steps, and the trees
     assert "height 1" in shown
     assert "height 2" in shown
     kept = joinless.explain(edges.sql("SELECT a.src FROM e a JOIN e b ON a.dst = b.src AND b.dst > a.src"))
     assert "<b>TOO_FEW_RELATIONS</b>" in kept._repr_html_()
     assert kept.svg() == []
+
+
+def test_the_steps_of_a_query_are_one_picture(edges: SparkSession) -> None:
+    make_active(edges)
+    edges.sql("SELECT src, dst, 'insert' AS _change_type FROM e").createOrReplaceTempView("changes")
+    tables = {"f": joinless.changelog(edges.table("changes"))}
+    query = """SELECT a.src, COUNT(*) AS n FROM f a JOIN f b ON a.dst = b.src WHERE a.src <> b.dst
+        GROUP BY a.src HAVING COUNT(*) > (SELECT AVG(dst) FROM f)"""
+    explanation = joinless.explain(query, tables=tables)
+    assert joinless.why_not(query, tables=tables) == []
+    assert explanation.text.startswith("Result\n|  src, n\n+- [4] Join\n")
+    steps = json.loads(explanation.json())["steps"]
+    assert steps["inputs"][0]["reach"] == "all"
+    document = explanation.picture()
+    assert document is not None
+    picture = ElementTree.fromstring(document)
+    width, height = (float(picture.get(name) or 0) for name in ("width", "height"))
+    texts = [(float(t.get("x") or 0), float(t.get("y") or 0), t.text or "") for t in picture.iter(f"{SVG}text")]
+    assert {"[4] Join", "Result", "src, n", "costliest in [4]"} <= {text for _, _, text in texts}
+    for x, y, text in texts:
+        assert x > 0
+        assert x + 6.7 * len(text) < width, text
+        assert 0 < y < height
+    lines = {(x, y): text for x, y, text in texts}
+    assert len(lines) == len(texts), "texts overlap"
+    bands = [r for r in picture.iter(f"{SVG}rect") if r.get("class") == "band"]
+    assert len(bands) == len([t for _, _, t in texts if t.startswith("costliest")]) + 1
+    assert explanation._repr_html_().startswith('<div><svg xmlns="http://www.w3.org/2000/svg" class="joinless"')
+    kept = joinless.explain("SELECT src, RAND() AS s FROM f", tables=tables)
+    assert kept.picture() is None
+    assert "Left to Spark" in kept.text
 
 
 def test_why_not_gives_the_reason_of_each_join_left_to_spark(edges: SparkSession) -> None:
@@ -291,8 +323,8 @@ def test_what_is_no_builder_or_dataframe_is_named(spark: SparkSession) -> None:
         with pytest.raises(TypeError, match=r"joinless\.configure takes a builder"):
             joinless.configure(wrong)  # type: ignore[arg-type]
     sql = cast(DataFrame, "SELECT 1")
-    with pytest.raises(TypeError, match=r"joinless\.explain takes a DataFrame, and got 'SELECT 1'"):
-        str(joinless.explain(sql))
+    with pytest.raises(TypeError, match=r"joinless\.explain takes a DataFrame, and got 5"):
+        str(joinless.explain(cast(DataFrame, 5)))
     with pytest.raises(TypeError, match=r"joinless\.changelog takes a DataFrame, and got 'SELECT 1'"):
         joinless.changelog(sql)
 

@@ -4,7 +4,10 @@ add up to Spark batch SQL.
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -83,3 +86,30 @@ def test_a_query_is_right_after_every_batch(
             assert not oracles.difference(+result, expected), f"batch {batch}"
     finally:
         query.stop()
+
+
+@pytest.mark.long
+def test_the_pictures_of_tpch_have_the_names_of_their_queries(folder: Path, spark: SparkSession) -> None:
+    source, data = changing("tpch", folder)
+    session = spark.newSession()
+    for setting, value in SETTINGS.items():
+        session.conf.set(setting, value)
+    for table in data.tables:
+        schema = spark.read.parquet(str(data.folder / "changes" / "0" / f"{table}.parquet")).schema
+        stream = session.readStream.schema(schema).parquet(str(data.folder / "changes" / "0"))
+        joinless.changelog(stream).createOrReplaceTempView(table)
+    for number, text in tpc.queries(source).items():
+        explanation = joinless.explain(joinless.enumerate_deltas(session.sql(text)))
+        words = set(re.findall(r"[A-Za-z_]\w*", re.sub(r"'[^']*'", "''", " ".join(_texts(explanation.json())))))
+        columns = {word for word in words if "_" in word}
+        assert columns <= set(re.findall(r"\w+", text)), number
+        assert not words & {"groups", "total", "inline", "named_struct", *(f"r{i}" for i in range(1, 9))}
+        assert explanation.picture()
+
+
+def _texts(document: str) -> Iterator[str]:
+    """The texts of the steps in the JSON of an explanation, without its sources."""
+    steps = [json.loads(document)["steps"]]
+    for step in steps:
+        steps += step["inputs"]
+        yield from (step["title"] if step["inputs"] else "", *step["details"], step["stores"] or "", step["cost"] or "")

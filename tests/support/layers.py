@@ -33,6 +33,7 @@ LAYERS = {
     "exec.rows": "rows of an operator's output, conditions on rows",
     "exec.operator": "what operators of both kinds do: late rows, reading in parts, the end of a task",
     "exec.figures": "metrics and sizes",
+    "explain.steps": "the operators of a whole query as one tree of steps",
     "explain": "view trees and reasons as texts and graphs",
     "tables": "Delta tables as they change, and queries over them",
     "changes": "marks on plans: changelogs, and requests for changes",

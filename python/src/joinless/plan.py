@@ -106,8 +106,8 @@ def explain(
 
     >>> print(joinless.explain(pairs.incrementalEnumerate()).text.splitlines()[0])
     Join-free join of a, b
-    >>> print(joinless.explain("SELECT dst, COUNT(*) AS n FROM links GROUP BY dst").text.splitlines()[2])
-    +- [1] GROUP BY dst: count(*)
+    >>> print(joinless.explain("SELECT src, COUNT(*) AS n FROM follows GROUP BY src").text.splitlines()[2])
+    +- [1] GROUP BY src: count(*) AS n
 
     Args:
         query: the text of a query, as for `materialize`, or a streaming DataFrame.

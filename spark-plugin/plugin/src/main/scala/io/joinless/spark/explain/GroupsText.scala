@@ -1,6 +1,5 @@
 package io.joinless.spark.explain
 
-import io.joinless.spark.explain.steps.ReadableSql
 import io.joinless.spark.plans.nodes.{DeltaRows, Groups}
 import io.joinless.spark.plans.reasons.{TimeText, WindowTexts}
 import io.joinless.spark.plans.values.{Addition, BestRows, DeltaForm, GroupFunction}

@@ -1,6 +1,5 @@
 package io.joinless.spark.explain
 
-import io.joinless.spark.explain.steps.ReadableSql
 import io.joinless.spark.plans.nodes.{Groups, JoinFreeJoin, RowWindows}
 import io.joinless.spark.plans.values.BestRows
 import io.joinless.spark.spec.{BlockShape, FunctionKind, FunctionSpec}

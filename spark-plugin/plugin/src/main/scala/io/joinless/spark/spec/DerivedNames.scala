@@ -12,7 +12,7 @@ object DerivedNames {
   val Literals = "literals"
 
   /** Keys, each with whether it has a match. */
-  val Partners = "partners"
+  val Matches = "partners"
 
   /** An aggregate of all rows. */
   val Total = "total"
@@ -20,7 +20,7 @@ object DerivedNames {
   /** The groups of a GROUP BY. */
   val Groups = "groups"
 
-  private val All = Seq(Rows, Literals, Partners, Total, Groups).mkString("(", "|", ")(_\\d+)?").r
+  private val All = Seq(Rows, Literals, Matches, Total, Groups).mkString("(", "|", ")(_\\d+)?").r
 
   /** Whether a relation of a block has such a name, with a number where several have it. */
   def is(name: String): Boolean = All.matches(name)

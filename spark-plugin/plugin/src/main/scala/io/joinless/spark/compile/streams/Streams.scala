@@ -109,7 +109,7 @@ final private[compile] class Streams private (val emission: Emission, all: Array
     }
     val relationName = if (functions.exists(_.isInstanceOf[BestRows])) DerivedNames.Rows
     else if (groups.purpose.contains(LiteralRows.Purpose.text)) DerivedNames.Literals
-    else if (groups.purpose.isDefined) DerivedNames.Partners
+    else if (groups.purpose.isDefined) DerivedNames.Matches
     else if (groups.shape.columns.isEmpty) DerivedNames.Total
     else DerivedNames.Groups
     named(StreamRef(all.size - 1, columns), relationName)

@@ -1,5 +1,6 @@
 package io.joinless.spark.explain.steps
 
+import io.joinless.spark.explain.ReadableSql
 import io.joinless.spark.plans.nodes.Groups
 import io.joinless.spark.plans.values.BestRows
 import io.joinless.spark.spec.{FunctionKind, FunctionSpec}

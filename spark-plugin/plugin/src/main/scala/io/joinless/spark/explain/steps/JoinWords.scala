@@ -1,6 +1,6 @@
 package io.joinless.spark.explain.steps
 
-import io.joinless.spark.explain.{ReducedFacts, ViewTreeFacts}
+import io.joinless.spark.explain.{ReadableSql, ReducedFacts, ViewTreeFacts}
 import io.joinless.spark.spec.{BlockShape, DerivedNames}
 
 /** A join as a step: what is joined on which columns, what it stores, and what a change costs.

@@ -1,7 +1,7 @@
 package io.joinless.spark.explain.steps
 
-/** Steps that a query has twice, such as those of a subquery that is used twice: each is computed and
-  * stored by itself, and the later ones name the first.
+/** Steps that a query has twice, such as those of a subquery that is used twice: each is computed
+  * and stored by itself, and the later ones name the first.
   */
 private[steps] object Repeats {
 

@@ -9,8 +9,8 @@ package io.joinless.spark.explain.steps
   * @param stores what it stores
   * @param cost of a change that reaches it, which may be one of a table far below
   * @param reach what such a change can make it read
-  * @param reachFrom for each input, what a change that comes from there can make it read; that of the
-  *   step where it is empty
+  * @param reachFrom for each input, what a change that comes from there can make it read; empty
+  *   where that is the same for all
   * @param role of the step in the one above it
   */
 final private[spark] case class Step(
@@ -38,8 +38,8 @@ final private[spark] case class Step(
   /** This step and all below it, from the top. */
   def all: Seq[Step] = this +: inputs.flatMap(_.all)
 
-  /** The tables have the reach of the step above them that can read most for a change of theirs; where
-    * that is all of an input, their cost names it.
+  /** The tables have the reach of the step above them that can read most for a change of theirs;
+    * where that is all of an input, their cost names it.
     */
   private[steps] def withCostliest: Step = costliest(None)
 

@@ -1,5 +1,6 @@
 package io.joinless.spark.explain.steps
 
+import io.joinless.spark.explain.ReadableSql
 import io.joinless.spark.plans.nodes.{DeltaRows, Groups, InTime, JoinFreeJoin, RowWindows}
 import io.joinless.spark.spec.{BlockShape, ColumnRef, DerivedNames, NodeId}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Cast, ExprId, Expression, NamedExpression}
@@ -31,8 +32,8 @@ final private[spark] class StepsOf private () {
 
   private def step(plan: LogicalPlan): Step = step(plan, Nil)
 
-  /** @param keys columns of the plan that the step above compares or groups: Spark adds that they are
-    *   not NULL
+  /** @param keys columns of the plan that the step above compares or groups: Spark adds that they
+    *   are not NULL
     */
   private def step(plan: LogicalPlan, keys: Seq[Attribute]): Step = plan match {
     case Project(list, child) =>
@@ -137,7 +138,8 @@ final private[spark] class StepsOf private () {
     }
   }
 
-  /** A stored column of a scan for people; None if it only says from which side of a join a row is. */
+  /** A stored column of a scan for people; None if it only says from which side of a join a row is.
+    */
   private def stored(column: Attribute, scan: LogicalPlan): Option[String] = scan match {
     case Project(list, _) =>
       list.find(_.exprId == column.exprId) match {

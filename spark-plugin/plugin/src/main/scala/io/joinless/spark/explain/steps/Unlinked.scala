@@ -1,7 +1,7 @@
 package io.joinless.spark.explain.steps
 
-/** What a change costs in a join of which nothing but a condition on each result links some parts: it
-  * meets all rows of the other parts. That is cheap only where these have one row each.
+/** What a change costs in a join of which nothing but a condition on each result links some parts:
+  * it meets all rows of the other parts. That is cheap only where these have one row each.
   *
   * @param parts sets of relations; none where all relations are linked
   * @param called a relation for people

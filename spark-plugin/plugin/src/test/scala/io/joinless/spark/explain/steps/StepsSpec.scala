@@ -8,8 +8,8 @@ import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.rules.StreamingPlans
 import org.scalatest.funsuite.AnyFunSuite
 
-/** The steps of a query are those of its text, by its own names, and a cost that grows is said of the
-  * tables whose changes have it.
+/** The steps of a query are those of its text, by its own names, and a cost that grows is said of
+  * the tables whose changes have it.
   */
 class StepsSpec extends AnyFunSuite with StreamingPlans {
 

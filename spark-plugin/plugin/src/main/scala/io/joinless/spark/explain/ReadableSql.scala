@@ -1,4 +1,4 @@
-package io.joinless.spark.explain.steps
+package io.joinless.spark.explain
 
 import scala.util.Try
 
