@@ -132,7 +132,7 @@ def with_delta(builder: SparkSession.Builder) -> SparkSession.Builder:
     builder = builder.config("spark.sql.extensions", ",".join(extensions))
     builder = builder.config("spark.sql.catalog.spark_catalog", catalog)
     # The default of 50 partitions makes a commit to a small table seconds long.
-    builder = builder.config("spark.databricks.delta.snapshotPartitions", "2")
+    builder = builder.config("spark.databricks.delta.snapshotPartitions", "1")
     return delta_jars.configure(builder)
 
 

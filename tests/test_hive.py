@@ -16,6 +16,7 @@ PROGRAM = """
 import json, os, signal, sys
 sys.path.insert(0, sys.argv[1])
 import joinless
+from conftest import JAVA_OPTIONS
 from pyspark.sql import SparkSession
 from support import delta_jars
 from support.shop import SMALL
@@ -24,7 +25,8 @@ folder, step = sys.argv[2:]
 os.chdir(folder)
 builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.log.level", "OFF")
 builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.driver.host", "127.0.0.1")
-builder = builder.config("spark.databricks.delta.snapshotPartitions", "2")
+builder = builder.config("spark.databricks.delta.snapshotPartitions", "1")
+builder = builder.config("spark.driver.extraJavaOptions", JAVA_OPTIONS)
 for setting, small in SMALL.items():
     builder = builder.config(setting, small)
 builder = builder.config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")

@@ -15,7 +15,8 @@ import org.apache.spark.sql.{Row, SparkSession}
   *
   * @param name None of a table that is given by its path
   * @param id which a table keeps for life
-  * @param files their number, where it is known without reading the log
+  * @param files their number, where it is in the file of the version's checksum. Delta's
+  *   `numOfFilesIfKnown` would read all files of the version from the log
   */
 final case class DeltaDetail(
     name: Option[String],
@@ -67,11 +68,19 @@ object DeltaDetail {
           answer[Path](snapshot, "dataPath").toString,
           answer[Map[String, String]](metadata, "configuration"),
           answer[Seq[String]](metadata, "partitionColumns"),
-          answer[Option[Long]](snapshot, "numOfFilesIfKnown")
+          filesIn(snapshot)
         )
       }.toOption
     case _ => None
   }
+
+  /** Reads no log: the snapshot that Delta has loaded last has the checksum of its version. */
+  private def filesIn(snapshot: AnyRef): Option[Long] =
+    Try {
+      val loaded = answer[AnyRef](answer[AnyRef](snapshot, "deltaLog"), "unsafeVolatileSnapshot")
+      val same = answer[Long](loaded, "version") == answer[Long](snapshot, "version")
+      if (same) answer[Option[AnyRef]](loaded, "checksumOpt").map(answer[Long](_, "numFiles")) else None
+    }.toOption.flatten
 
   private def answer[A](of: AnyRef, method: String): A = of.getClass.getMethod(method).invoke(of).asInstanceOf[A]
 }
