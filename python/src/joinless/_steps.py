@@ -29,8 +29,8 @@ _STYLE = (
 
 #: What the colours say.
 _LEGEND = (
-    ("change", "the cost of a change grows with its own results only"),
-    ("group", "it can grow with what is stored for a key or a group"),
+    ("change", "the cost of a change grows only with the rows of the step that change"),
+    ("group", "it can grow with what is stored for a key or a group, or rarely with more"),
     ("all", "it can grow with all stored rows"),
 )
 
@@ -77,7 +77,7 @@ def svg(steps: Mapping[str, Any]) -> str:
     drawn = [f'<rect x="0.5" y="0.5" width="{width - 1:.0f}" height="{height - 1:.0f}" rx="6" class="page"/>']
     drawn += [_text(x, _PADDING + 8, name, "more") for x, name in zip([_PADDING, *starts[1:]], _HEADINGS, strict=False)]
     for row, y in zip(rows, tops, strict=False):
-        if row.kind == "all":
+        if row.kind == "all" and row.parent is not None:
             size = f'width="{width - 8:.0f}" height="{row.height - 4:.0f}"'
             drawn.append(f'<rect x="4" y="{y - 8:.0f}" {size} class="band"/>')
     for row, y in zip(rows, tops, strict=False):

@@ -38,6 +38,12 @@ final private[explain] class ReadableSql(
     parsed(plain).fold(Sql(plain, Levels.Whole))(written)
   }
 
+  /** The arguments of a function, of which a compiled query has this text. */
+  def arguments(function: String): String = parsed(withoutUnions(WindowTexts.short(function))) match {
+    case Some(f: UnresolvedFunction) => f.arguments.map(apply).mkString(", ")
+    case _ => apply(function)
+  }
+
   /** The conditions that a reader needs: without those which say that a column of another one, or of
     * a key, is not NULL, as Spark adds them.
     *
@@ -206,7 +212,7 @@ private[explain] object ReadableSql {
   /** Whether a value is true or NULL, as columns are that say from which side of a join a row is. */
   def isFlag(value: Expression): Boolean = value match {
     case Or(_, Literal(null, _)) | If(_, Literal.TrueLiteral, Literal(null, _)) => true
-    case other => other.foldable
+    case _ => false
   }
 
   private def isIdentifier(name: String) = Identifier.matches(name)

@@ -55,14 +55,14 @@ final private[steps] class GroupWords(groups: Groups, sql: ReadableSql, alias: E
     case Some(_) => "each of its rows"
     case None =>
       val row = if (inAll) "one row" else "one row per group"
-      val values = groups.shape.functions.zip(functions).collect { case (spec, text) if spec.values => text }
+      val values = groups.shape.functions.filter(_.values).map(f => sql.arguments(f.text))
       if (values.isEmpty) row else s"$row, and the different values of ${values.distinct.mkString(", ")}"
   }
 
   /** The costs that are more than one row. */
   private def costs: Seq[String] = groups.shape.functions.zip(groups.functions.map(_.function)).flatMap {
     case (spec, rows: BestRows) if spec.values && rows.limit.isDefined =>
-      Some("once many of the first rows have been deleted, all stored ones are looked through")
+      Some("rarely more than a row: once many of the first have been deleted, all are looked through")
     case (spec, _) if spec.values => cost(spec)
     case _ => None
   }

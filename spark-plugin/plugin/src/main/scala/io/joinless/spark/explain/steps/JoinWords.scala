@@ -69,7 +69,7 @@ final private[steps] class JoinWords(shape: BlockShape, input: Int => Step) {
 
   /** Which relations say which rows have a match, a line for each. */
   private def matches: Seq[String] = shape.relations.indices.filter(r => isMade(r) && !isFlag(r)).map { r =>
-    val keys = shape.relations(r).keys.flatMap { key =>
+    val keys = shape.relations(r).keys.sortBy(_.ordinal).flatMap { key =>
       shape.relations.indices.filterNot(isMade).flatMap(other =>
         shape.relations(other).keys.find(_.attribute == key.attribute).map(k => column(other, k.ordinal))
       ).headOption
@@ -86,11 +86,15 @@ final private[steps] class JoinWords(shape: BlockShape, input: Int => Step) {
   }
 
   private def update: String = reduced.fold(facts.update)(_.update) match {
-    case counted if counted.startsWith("one step per row") => OfKey
-    case amortised if amortised.endsWith("otherwise") => OfOrder
-    case _ if shape.residuals.nonEmpty => s"$OfChange, also those that a condition rejects"
+    case counted if counted.startsWith("one step per row") => s"$OfKey, and $results"
+    case amortised if amortised.endsWith("otherwise") => s"$results, and $OfOrder"
+    case _ if shape.residuals.nonEmpty => results
     case _ => OfChange
   }
+
+  private def results: String =
+    if (shape.residuals.isEmpty) "one step per result that changes"
+    else "one step per combination of rows with equal keys, also where a condition rejects it"
 
   private def column(relation: Int, ordinal: Int): String = {
     val owner = shape.relations(relation)
@@ -100,10 +104,9 @@ final private[steps] class JoinWords(shape: BlockShape, input: Int => Step) {
 
 private[steps] object JoinWords {
   private val OfChange = "O(1), and one step per result that changes"
-  private val OfKey = "up to all stored rows with the same join key, and one step per result that changes"
+  private val OfKey = "up to all stored rows with the same join key"
   private val OfOrder =
-    "one step per result that changes, and O(1) on average where rows are deleted in the order of their insertion; " +
-      "otherwise up to all stored rows with the same join key"
+    s"O(1) on average where rows are deleted in the order of their insertion, otherwise $OfKey"
 
   /** A relation of a block for people: by its name in the query, or by the step that it is. */
   def called(shape: BlockShape, input: Int => Step)(relation: Int): String = {

@@ -14,7 +14,16 @@ private[steps] object Repeats {
 
   private def replaced(step: Step, first: Map[Step, Int]): Step =
     step.number.flatMap(n => first.get(plain(step)).filter(_ < n)) match {
-      case Some(same) => step.copy(details = Seq(s"as [$same], once more"), inputs = Nil, reachFrom = Nil)
+      case Some(same) =>
+        val below = step.all.filter(_.isTable).maxBy(_.reach)
+        val cost = step.cost.toSeq ++ below.cost.filter(_ => below.reach == Step.All)
+        step.copy(
+          details = Seq(s"as [$same], once more"),
+          cost = Some(cost.mkString("; ")),
+          reach = Seq(step.reach, below.reach).max,
+          inputs = Nil,
+          reachFrom = Nil
+        )
       case None => step.copy(inputs = step.inputs.map(replaced(_, first)))
     }
 
@@ -24,7 +33,8 @@ private[steps] object Repeats {
     step.copy(
       title = text(step.title),
       details = step.details.map(text),
-      cost = step.cost.map(text),
+      cost = if (step.isTable) None else step.cost.map(text),
+      reach = if (step.isTable) Step.Change else step.reach,
       inputs = step.inputs.map(plain),
       number = step.number.map(_ => 0)
     )

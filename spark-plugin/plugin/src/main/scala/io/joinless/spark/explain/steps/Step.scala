@@ -39,15 +39,22 @@ final private[spark] case class Step(
   def all: Seq[Step] = this +: inputs.flatMap(_.all)
 
   /** The tables have the reach of the step above them that can read most for a change of theirs;
-    * where that is all of an input, their cost names it.
+    * where that is all of an input, their cost names it, and the cost of this step names them.
     */
-  private[steps] def withCostliest: Step = costliest(None)
+  private[steps] def withCostliest: Step = {
+    val found = costliest(None)
+    val dear = found.all.filter(step => step.isTable && step.reach == Step.All)
+    val most = dear.groupMap(_.cost.get)(_.title).toSeq.map { case (cost, tables) =>
+      s"$cost, by a change of ${tables.distinct.mkString(", ")}"
+    }
+    val none = "no change reads all stored rows"
+    found.copy(cost = Some(if (most.isEmpty) none else most.sorted.mkString("; ")), reach = found.all.map(_.reach).max)
+  }
 
   /** @param above the costliest step for changes that come from here, and what they make it read */
   private def costliest(above: Option[(Int, Step.Reach)]): Step =
-    if (inputs.isEmpty) above.filter(found => Step.Reach.ordering.gt(found._2, reach)).fold(this) { case (step, most) =>
-      val named = Option.when(most == Step.All)(s"costliest in [$step]")
-      copy(cost = Option.when(cost.isDefined || named.isDefined)((cost ++ named).mkString("; ")), reach = most)
+    if (inputs.isEmpty) above.fold(this) { case (step, reach) =>
+      copy(cost = Option.when(reach == Step.All)(s"costliest in [$step]"), reach = reach)
     }
     else copy(inputs = inputs.zipWithIndex.map { case (input, i) =>
       val own = number.map(_ -> reachFrom.lift(i).getOrElse(reach))

@@ -131,7 +131,11 @@ final private[spark] class StepsOf private () {
       val names = relations.map(r => shape.relations(r).name)
       val aliases = if (!below.isTable || names == Seq(below.title)) "" else names.mkString(" (", ", ", ")")
       val columns =
-        scan.output.take(shape.stored(shape.relations(relations.head)).size).flatMap(stored(_, scan)).distinct
+        scan.output.take(shape.stored(shape.relations(relations.head)).size).flatMap(stored(
+          _,
+          scan,
+          shape.relations.size == 1
+        )).distinct
       val all = if (columns.isEmpty) "how many rows there are" else s"rows of ${columns.mkString(", ")}"
       val ends = JoinWords.ends(shape, names)
       below.copy(title = below.title + aliases, stores = Some((below.stores ++ Seq(all + ends)).mkString(": ")))
@@ -139,16 +143,19 @@ final private[spark] class StepsOf private () {
   }
 
   /** A stored column of a scan for people; None if it only says from which side of a join a row is.
+    *
+    * @param isKeys the rows are keys of a join: columns that are true or NULL say no more than that
     */
-  private def stored(column: Attribute, scan: LogicalPlan): Option[String] = scan match {
+  private def stored(column: Attribute, scan: LogicalPlan, isKeys: Boolean): Option[String] = scan match {
     case Project(list, _) =>
       list.find(_.exprId == column.exprId) match {
-        case Some(Alias(value, _)) => Option.when(!ReadableSql.isFlag(value))(new ReadableSql().apply(value))
+        case Some(Alias(value, _)) =>
+          Option.when(!value.foldable && !(isKeys && ReadableSql.isFlag(value)))(new ReadableSql().apply(value))
         case _ => Some(new ReadableSql().apply(column))
       }
     case union: Union =>
       val at = union.output.indexWhere(_.exprId == column.exprId)
-      union.children.flatMap(part => stored(part.output(at), part)).headOption
+      union.children.flatMap(part => stored(part.output(at), part, isKeys)).headOption
     case _ => Some(new ReadableSql().apply(column))
   }
 
@@ -190,11 +197,8 @@ private[spark] object StepsOf {
     }
     val steps = new StepsOf()
     val below = steps.step(rows)
-    Repeats.marked(Step(
-      "Result",
-      columns.map(_.name).mkString(", ") +: steps.computed(rows, columns),
-      inputs = Seq(below)
-    )).withCostliest
+    val details = columns.map(_.name).mkString(", ") +: steps.computed(rows, columns)
+    Repeats.marked(Step("Result", details, inputs = Seq(below)).withCostliest)
   }
 
   private def lastName(place: String): String = place.stripSuffix("/").split("[./]").last

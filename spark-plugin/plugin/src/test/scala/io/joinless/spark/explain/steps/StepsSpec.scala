@@ -36,6 +36,7 @@ class StepsSpec extends AnyFunSuite with StreamingPlans {
     """
     |Result
     ||  g, n, s
+    ||  cost: no change reads all stored rows
     |+- [1] GROUP BY g: count(*) AS n, sum(x * 2) AS s
     |   |  having count(*) > 3
     |   |  stores: one row per group
@@ -51,11 +52,12 @@ class StepsSpec extends AnyFunSuite with StreamingPlans {
   )("""
     |Result
     ||  x, lx
+    ||  ! cost: no change reads all stored rows
     |+- [1] Join
     |   |  on o.k = l.k
     |   |  checked: o.g = l.g OR o.x + 1 < l.x * 2
     |   |  stores: join keys
-    |   |  ! cost: O(1), and one step per result that changes, also those that a condition rejects
+    |   |  ! cost: one step per combination of rows with equal keys, also where a condition rejects it
     |   +- raw_t (o)
     |   |     where s NOT LIKE '%z'
     |   |     stores: rows of k, g, x
@@ -66,6 +68,7 @@ class StepsSpec extends AnyFunSuite with StreamingPlans {
     |Result
     ||  k, x, half
     ||  half = x / 2
+    ||  !! cost: costliest in [2], by a change of raw_u (u)
     |+- [2] Join
     |   |  checked: x > avg(x)
     |   |  stores: join keys
@@ -82,11 +85,12 @@ class StepsSpec extends AnyFunSuite with StreamingPlans {
   check("SELECT g, MIN(x) AS m, COUNT(DISTINCT s) AS d FROM t GROUP BY g ORDER BY m DESC, g LIMIT 5")("""
     |Result
     ||  g, m, d
+    ||  ! cost: no change reads all stored rows
     |+- [2] The first 5 rows by m DESC, g
     |   |  stores: each of its rows
-    |   |  ! cost: once many of the first rows have been deleted, all stored ones are looked through
+    |   |  ! cost: rarely more than a row: once many of the first have been deleted, all are looked through
     |   +- [1] GROUP BY g: min(x), count(DISTINCT s)
-    |      |  stores: one row per group, and the different values of min(x), count(DISTINCT s)
+    |      |  stores: one row per group, and the different values of x, s
     |      |  ! cost: where the least value is deleted, min(x) searches the values of the group
     |      +- raw_t (t)
     |            stores: rows of g, x, s""")
@@ -94,6 +98,7 @@ class StepsSpec extends AnyFunSuite with StreamingPlans {
   check("SELECT t.k, u.x FROM t LEFT JOIN u ON t.k = u.g")("""
     |Result
     ||  k, x
+    ||  cost: no change reads all stored rows
     |+- [2] LEFT JOIN
     |   |  on k = g
     |   |  stores: join keys
@@ -117,6 +122,7 @@ class StepsSpec extends AnyFunSuite with StreamingPlans {
   )("""
     |Result
     ||  n
+    ||  !! cost: costliest in [3], by a change of raw_t (t)
     |+- [4] Join
     |   |  on n = max(n)
     |   |  stores: join keys
@@ -127,7 +133,7 @@ class StepsSpec extends AnyFunSuite with StreamingPlans {
     |   |  +- raw_t (t)
     |   |        stores: rows of g
     |   +- [3] Total: max(count(*))
-    |      |  stores: one row, and the different values of max(count(*))
+    |      |  stores: one row, and the different values of count(*)
     |      |  !! cost: where the greatest value is deleted, max(count(*)) searches all values
     |      +- [2] GROUP BY g: count(*)
     |            as [1], once more
