@@ -17,6 +17,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Row, SparkSession
 
 import joinless
+from conftest import JAVA_OPTIONS, QUICK
 from joinless import _jars
 from joinless.errors import EXTENSION_CLASS
 from support import delta_jars
@@ -216,6 +217,8 @@ def test_a_client_of_spark_connect_calls_them(ten: Shop) -> None:
         "spark.sql.shuffle.partitions": "1",
         "spark.databricks.delta.snapshotPartitions": "1",
         "spark.ui.enabled": "false",
+        "spark.driver.extraJavaOptions": JAVA_OPTIONS,
+        **QUICK,
         **SMALL,
     }
     folders = {table: str(ten.folder / table) for table in [*TABLES, *sorted(VIEWS)]}

@@ -44,7 +44,8 @@ def status(views: str | Sequence[str] | None = None) -> DataFrame:
 
     Raises:
         ViewError: ``JOINLESS_VIEW.NOT_A_VIEW`` if `materialize` does not keep a table that is named.
-        AnalysisException: Spark's errors if a table that is named does not exist.
+        AnalysisException: Spark's errors if a table that is named does not exist, or the server of a
+            Spark Connect session runs without Joinless.
         TypeError, ValueError: an argument of another type or value, or no session is active.
         ExtensionNotInstalledError: the session runs without Joinless.
     """
