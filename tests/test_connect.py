@@ -5,7 +5,6 @@ reads the format; pipelines.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 from joinless import _jars
 from joinless.errors import EXTENSION_CLASS
 from joinless.session import EXPLAIN_PROVIDER
+from support.process import client_environment
 
 ROOT = Path(__file__).parents[1]
 
@@ -67,14 +67,6 @@ print(json.dumps({
     "not begun": refused("SELECT * FROM incremental_enumerate(TABLE(SELECT k FROM a), 'rows')"),
 }))
 """
-
-
-def client_environment() -> dict[str, str]:
-    packages = ROOT / ".build" / "connect"
-    if not (packages / "yaml").exists():
-        pytest.skip("The packages for a client of Spark Connect are missing; make test fetches them")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYTHONPATH"))}
-    return environment | {"PYTHONPATH": str(packages)}
 
 
 @pytest.fixture(scope="module")

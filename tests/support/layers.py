@@ -14,6 +14,8 @@ from support import prose
 LAYERS = {
     "(root)": "what a user names in `spark.sql.extensions`",
     "api": "the door for Python",
+    "procedures": "the catalog of the procedures that `CALL` runs",
+    "views": "Delta tables that are kept equal to queries: their records, their state, whether they are right",
     "start": "rules around the start of a query",
     "planner": "the strategy: a block's operators and its shares",
     "source": "the complete result and the inputs, as batch tables",

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import joinless
 
 
@@ -33,3 +35,12 @@ def environment() -> dict[str, str]:
     """That of such a process."""
     path = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(joinless.__file__).parent.parent)])
     return {**os.environ, "PYTHONPATH": path}
+
+
+def client_environment() -> dict[str, str]:
+    """That of a client of Spark Connect."""
+    packages = Path(__file__).parents[2] / ".build" / "connect"
+    if not (packages / "yaml").exists():
+        pytest.skip("The packages for a client of Spark Connect are missing; make test fetches them")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYTHONPATH"))}
+    return environment | {"PYTHONPATH": str(packages)}

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from py4j.java_gateway import JavaClass
 from pyspark import SparkContext
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from joinless._literals import literals
-from joinless.errors import EXTENSION_CLASS, ConnectUnsupportedError, ExtensionNotInstalledError
+from joinless.errors import EXTENSION_CLASS, VIEW, ConnectUnsupportedError, ExtensionNotInstalledError, ViewError
 
 
 def explain_text(df: DataFrame, is_view: bool) -> str:
@@ -75,21 +77,52 @@ def sql(session: SparkSession, what: str, query: str, given: dict[str, DataFrame
     return DataFrame(api.sql(session._jsparkSession, query, frames), session)
 
 
-def sql_at(session: SparkSession, query: str, database: str | None, checkpoint: str, batch_id: int) -> DataFrame:
-    """The result of the query over the versions of its Delta tables that a batch has read."""
-    api = _python_api(session._jvm)
-    return DataFrame(api.sqlAt(session._jsparkSession, query, database, checkpoint, batch_id), session)
+def view(session: SparkSession, name: str) -> dict[str, Any]:
+    """What the table of a view says of it."""
+    with view_errors():
+        return dict(json.loads(_python_api(session._jvm).view(session._jsparkSession, name)))
 
 
-def since(
-    session: SparkSession, query: str, database: str | None, checkpoint: str, batch_id: int
-) -> tuple[dict[str, int], list[str]]:
-    """How many commits each Delta table of the query has that a batch has not read, and the static
-    tables that have changed since.
-    """
-    found = _python_api(session._jvm).since(session._jsparkSession, query, database, checkpoint, batch_id)
-    tables = json.loads(found)
-    return tables["commits"], tables["changed"]
+def view_properties(record: dict[str, Any]) -> dict[str, str]:
+    """The properties of a table that name this view."""
+    api = _running_api()
+    return dict(api.viewProperties(record["query"], record["database"], record["given"], record["checkpoint"]))
+
+
+def view_of(properties: Mapping[str, str]) -> dict[str, Any] | None:
+    """The view that these properties of a table name; None if they name none."""
+    found = _running_api().viewOf(dict(properties))
+    return None if found is None else dict(json.loads(found))
+
+
+def view_folder(checkpoint: str | None, location: str) -> str:
+    """The folder of the checkpoint of a view whose table is at this location."""
+    return str(_running_api().viewFolder(checkpoint, location))
+
+
+def started(session: SparkSession, location: str, query: StreamingQuery) -> None:
+    """Notes the query that keeps the table in this folder."""
+    _python_api(session._jvm).started(location, query._jsq)
+
+
+def status(session: SparkSession, views: list[str] | None) -> DataFrame:
+    """What views are doing, a row for each; all views of the current database by default."""
+    api = _installed(session, "joinless.status")
+    with view_errors():
+        return DataFrame(api.status(session._jsparkSession, views), session)
+
+
+def verify(session: SparkSession, view: str, query: str | None) -> dict[str, Any]:
+    """The table of a view, compared with its query: figures and rows."""
+    with view_errors():
+        found = _python_api(session._jvm).verify(session._jsparkSession, view, query)
+    figures = {name: getattr(found, name)() for name in ("version", "batch", "rows", "missing", "extra", "rounded")}
+    return figures | {"differences": DataFrame(found.differences(), session)}
+
+
+def advice(query: StreamingQuery) -> tuple[str, ...]:
+    """Advice on a query, in whole sentences; none on Spark Connect, whose queries are elsewhere."""
+    return tuple(_running_api().advice(query._jsq)) if hasattr(query, "_jsq") else ()
 
 
 def delta_detail(session: SparkSession, table: str) -> dict[str, Any] | None:
@@ -104,12 +137,6 @@ def delta_detail(session: SparkSession, table: str) -> dict[str, Any] | None:
 def database(session: SparkSession) -> str:
     """The current database, in SQL's spelling."""
     return str(_python_api(session._jvm).database(session._jsparkSession))
-
-
-def committed(session: SparkSession, checkpoint: str) -> int | None:
-    """The last committed batch of a checkpoint; None before the first."""
-    batch = _python_api(session._jvm).committed(session._jsparkSession, checkpoint)
-    return None if batch is None else int(batch)
 
 
 def places(df: DataFrame) -> list[str]:
@@ -136,8 +163,15 @@ def default_session() -> SparkSession | None:
     return SparkSession(context, found.get()) if found.isDefined() else None
 
 
-def check_installed(session: SparkSession, what: str) -> None:
-    """Raises if the session is none with Joinless."""
+def is_remote(session: SparkSession) -> bool:
+    """Whether a session is Spark Connect's."""
+    return not hasattr(session, "_jvm")
+
+
+def check_installed(session: SparkSession, what: str, in_sql: str | None = None) -> None:
+    """Raises if the session is none with Joinless. On Spark Connect the error names a statement."""
+    if in_sql is not None and is_remote(session):
+        raise ConnectUnsupportedError(what, in_sql)
     _installed(session, what)
 
 
@@ -265,6 +299,22 @@ def check_running_session(jar: Path) -> None:
 def is_started() -> bool:
     """Whether a JVM already runs: in this process or, under `spark-submit`, started before it."""
     return SparkContext._jvm is not None
+
+
+@contextmanager
+def view_errors() -> Iterator[None]:
+    """Errors of the plugin about the view that is named are raised as `ViewError`."""
+    try:
+        yield
+    except AnalysisException as error:
+        if (error.getCondition() or "") in VIEW:
+            raise ViewError(error) from None
+        raise
+
+
+def _running_api() -> Any:
+    """The door of the JVM of this process."""
+    return _python_api(SparkContext._jvm)
 
 
 def _api(df: DataFrame, what: str) -> Any:

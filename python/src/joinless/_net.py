@@ -102,3 +102,8 @@ def row(names: list[str], prefix: str = "") -> Column:
 def quoted(name: str) -> str:
     """A name quoted for SQL."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def literal(text: str) -> str:
+    """A text quoted for SQL."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,25 +1,17 @@
-"""What a Delta table says, in its properties, of the view that fills it.
-
-`materialize` writes it and `verify` reads it. A table without it is not kept by `materialize`, or
-was filled before there were such records.
+"""What a Delta table says, in its properties, of the view that fills it. `materialize` writes it. The
+plugin knows the properties: procedures read them, too.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
-#: The version of the record. A reader refuses no later one: it only adds properties.
-_FORMAT = "1"
+from joinless import _jvm
 
-#: The folder of the checkpoint in that of the table. VACUUM leaves folders alone whose names begin
-#: with an underscore.
+#: The folder of the checkpoint in that of the table.
 CHECKPOINT = "_joinless"
-
-#: The property that each view has.
-_VIEW = "joinless.view"
 
 
 @dataclass(frozen=True)
@@ -41,29 +33,19 @@ class ViewRecord:
 
     def folder(self, location: str) -> str:
         """The checkpoint, if the table is at this location."""
-        if self.checkpoint is None or re.fullmatch(f"{CHECKPOINT}_[0-9]+", self.checkpoint):
-            return f"{location.rstrip('/')}/{self.checkpoint or CHECKPOINT}"
-        return self.checkpoint
+        return _jvm.view_folder(self.checkpoint, location)
 
     def properties(self) -> dict[str, str]:
         """The properties of the table; those that are empty are left out."""
-        named = {
-            _VIEW: _FORMAT,
-            "joinless.query": self.query,
-            "joinless.database": self.database,
-            "joinless.given": json.dumps(self.given) if self.given else None,
-            "joinless.checkpoint": self.checkpoint,
-        }
-        return {name: value for name, value in named.items() if value is not None}
+        return _jvm.view_properties(asdict(self) | {"given": list(self.given)})
 
     @staticmethod
     def of(properties: Mapping[str, str]) -> ViewRecord | None:
         """The view that these properties of a table name; None if they name none."""
-        if _VIEW not in properties:
-            return None
-        return ViewRecord(
-            properties.get("joinless.query"),
-            properties.get("joinless.database"),
-            tuple(json.loads(properties.get("joinless.given", "[]"))),
-            properties.get("joinless.checkpoint"),
-        )
+        found = _jvm.view_of(properties)
+        return None if found is None else ViewRecord.read(found)
+
+    @staticmethod
+    def read(found: Mapping[str, Any]) -> ViewRecord:
+        """The view that the plugin has found."""
+        return ViewRecord(found["query"], found["database"], tuple(found["given"]), found["checkpoint"])

@@ -33,27 +33,6 @@ def late(batch: StreamingQueryProgress) -> int:
     return sum(operator.numRowsDroppedByWatermark for operator in joins(batch) + groups(batch))
 
 
-def late_by(batches: Iterable[StreamingQueryProgress]) -> dict[str, int]:
-    """How many rows were late, by columns."""
-    counts: dict[str, int] = {}
-    for batch in batches:
-        for operator in joins(batch) + groups(batch):
-            for times, rows in _of_each(operator, "late.").items():
-                counts[times] = counts.get(times, 0) + rows
-    return counts
-
-
-def late_for_spark(batch: StreamingQueryProgress) -> int:
-    """Rows that operators of Spark's own dropped as late."""
-    ours = joins(batch) + groups(batch)
-    return sum(other.numRowsDroppedByWatermark for other in batch.stateOperators if other not in ours)
-
-
-def any_age(batch: StreamingQueryProgress) -> set[str]:
-    """Times of results that nothing bounds, where operators above the join drop late rows."""
-    return {time for operator in joins(batch) for time in _of_each(operator, "anyAge.")}
-
-
 def rows_of(operator: StateOperatorProgress) -> dict[str, int]:
     """The rows of each relation of a join."""
     return _of_each(operator, "rows.")

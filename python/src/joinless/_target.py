@@ -26,10 +26,10 @@ from pyspark.sql.types import (
 from joinless import _jvm
 from joinless._batches import BatchNote, newest
 from joinless._detail import Detail, detail
-from joinless._net import CHANGE_TYPE, WEIGHT, quoted
+from joinless._net import CHANGE_TYPE, WEIGHT, literal, quoted
 from joinless._record import ViewRecord
 from joinless._refusals import JSON
-from joinless.errors import ApplyChangesError, ViewError
+from joinless.errors import ApplyChangesError
 
 #: Errors of Spark or Delta in a session without Delta, or with an incomplete one.
 _LACKS_DELTA = re.compile(r"\[(DATA_SOURCE_NOT_FOUND|DELTA_CONFIGURE_SPARK_SESSION\w*)\] [^.\n]*")
@@ -67,12 +67,8 @@ class Target:
         """Returns what Delta says of the table, and the view that it names. Raises Spark's error if
         there is no such table, and `ViewError` if it names no view.
         """
-        session.table(self.name)
-        with suppress(ApplyChangesError):  # not a Delta table
-            there = self.detail(session)
-            if (record := ViewRecord.of(there.properties)) is not None:
-                return there, record
-        raise ViewError("NOT_A_VIEW", view=self.name)
+        record = ViewRecord.read(_jvm.view(session, self.name))
+        return self.detail(session), record
 
     def create(self, changes: DataFrame, key: Sequence[str], view: ViewRecord, there: Detail | None) -> str:
         """Creates the table of a view with the columns of its changes, if it does not exist and its
@@ -193,7 +189,7 @@ class Target:
     def forget(self, session: SparkSession, names: Sequence[str]) -> None:
         """Removes properties of the table."""
         if names:
-            session.sql(f"ALTER TABLE {self.name} UNSET TBLPROPERTIES IF EXISTS ({', '.join(map(_literal, names))})")
+            session.sql(f"ALTER TABLE {self.name} UNSET TBLPROPERTIES IF EXISTS ({', '.join(map(literal, names))})")
 
     def claim(self, session: SparkSession, app_id: str) -> None:
         """Records in the table that this writer fills it, if the table is empty. A writer that
@@ -201,7 +197,7 @@ class Target:
         is left alone: its commit refuses it, or skips a batch that runs again.
         """
         if self.writer(session) != app_id and self.is_empty(session):
-            session.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ('{_WRITER}' = {_literal(app_id)})")
+            session.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ('{_WRITER}' = {literal(app_id)})")
 
     def check_writer(self, session: SparkSession, note: BatchNote) -> None:
         """Raises if another writer has found the table empty since this one did, or if this writer
@@ -277,11 +273,7 @@ def _has_entries(session: SparkSession, checkpoint: str, log: str) -> bool:
 
 
 def _properties(named: Mapping[str, str]) -> str:
-    return "(" + ", ".join(f"{_literal(name)} = {_literal(value)}" for name, value in named.items()) + ")"
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return "(" + ", ".join(f"{literal(name)} = {literal(value)}" for name, value in named.items()) + ")"
 
 
 def folding(session: SparkSession) -> Callable[[str], str]:

@@ -52,8 +52,8 @@ _CREATE_IT = (
 PACKAGE = {
     "JOINLESS_CONNECT_UNSUPPORTED": (
         "0A000",
-        "<what> needs a classic session, this one is Spark Connect. Streaming joins themselves work there: give "
-        f"the server the jar and spark.sql.extensions={EXTENSION_CLASS}.",
+        "<what> needs a classic session, this one is Spark Connect.<instead> Streaming joins themselves work there: "
+        f"give the server the jar and spark.sql.extensions={EXTENSION_CLASS}.",
     ),
     "JOINLESS_ESTIMATE.CHANGES": (
         "22023",
@@ -111,25 +111,10 @@ PACKAGE = {
         "This release of Joinless is built for Spark <supported>, found <found>. Install a PySpark it knows, for "
         "example: pip install 'pyspark~=<newest>.0'.",
     ),
-    "JOINLESS_VIEW.COLUMNS": (
-        "42K0G",
-        "The view <view> has the columns <columns>, and the query <found>. Give a query with the same names.",
-    ),
-    "JOINLESS_VIEW.NOT_A_VIEW": (
-        "42809",
-        "The table <view> does not say which query it is kept equal to: joinless.materialize does not keep it, or has "
-        "not been called since Joinless records that. Call joinless.materialize with its query first.",
-    ),
-    "JOINLESS_VIEW.NO_BATCH": (
-        "55000",
-        "The view <view> has not completed its first batch. Wait for it: query.processAllAvailable().",
-    ),
-    "JOINLESS_VIEW.NO_QUERY": (
-        "42809",
-        "The view <view> has a query<given>, which cannot be run again over earlier versions of tables. Give its text "
-        "over Delta tables: joinless.verify('<view>', query='SELECT ...').",
-    ),
 }
+
+#: Conditions of the plugin that say what is wrong with a view that is named.
+VIEW = {f"JOINLESS_VIEW.{what}" for what in ("COLUMNS", "NOT_A_VIEW", "NO_BATCH", "NO_QUERY")}
 
 
 class ExtensionNotInstalledError(JoinlessError):
@@ -142,8 +127,9 @@ class ExtensionNotInstalledError(JoinlessError):
 class ConnectUnsupportedError(JoinlessError):
     """``JOINLESS_CONNECT_UNSUPPORTED``: a Spark Connect session where a classic one is needed."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(*_filled(PACKAGE, "JOINLESS_CONNECT_UNSUPPORTED", {"what": what}))
+    def __init__(self, what: str, in_sql: str | None = None) -> None:
+        instead = "" if in_sql is None else f" In SQL it works: {in_sql}."
+        super().__init__(*_filled(PACKAGE, "JOINLESS_CONNECT_UNSUPPORTED", {"what": what, "instead": instead}))
 
 
 class EstimateError(JoinlessError):
@@ -164,8 +150,10 @@ class SparkVersionError(JoinlessError):
 class ViewError(JoinlessError):
     """``JOINLESS_VIEW.*``: why a table is not compared with its query, or not given another one."""
 
-    def __init__(self, what: str, **parameters: str) -> None:
-        super().__init__(*_filled(PACKAGE, f"JOINLESS_VIEW.{what}", parameters))
+    def __init__(self, error: PySparkException) -> None:
+        condition, sql_state = error.getCondition() or "", error.getSqlState()
+        sentence = str(error).partition("] ")[2].partition(" SQLSTATE: ")[0]
+        super().__init__(condition, sentence, error.getMessageParameters(), sql_state)
 
 
 #: Conditions of ``joinless.apply_changes``, in the same form.

@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
-from joinless import _advice, _arguments, _jvm, _reports
+from joinless import _arguments, _jvm, _reports
 from joinless.errors import JoinlessError
 
 
@@ -95,7 +95,8 @@ class Progress:
             relation of that name.
         advice: what to check, in whole sentences: an input that holds the watermark back, late
             rows, results that operators above would drop as late, rows without an end, a join tree
-            that does not suit the sizes of the relations. Joinless itself changes nothing.
+            that does not suit the sizes of the relations. Joinless itself changes nothing. Empty on
+            Spark Connect, where ``CALL joinless.status()`` has it.
     """
 
     batch_id: int
@@ -189,7 +190,7 @@ def progress(query: StreamingQuery | str) -> Progress | None:
     last = batches[-1] if batches else recent[-1]  # idle for so long that Spark has forgotten the batch
     if not _reports.joins(last) and not _reports.groups(last):
         return None
-    of_all: dict[str, Any] = {"total": _totals(batches), "advice": tuple(_advice.advice(batches))}
+    of_all: dict[str, Any] = {"total": _totals(batches), "advice": _jvm.advice(running)}
     busy = next((batch for batch in reversed(batches) if batch.numInputRows), last)
     before = None if busy is last else _of_batch(busy, busy.batchId, of_all)
     return _of_batch(last, last.batchId if batches else last.batchId - 1, of_all | {"_with_rows": before})

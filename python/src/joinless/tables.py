@@ -79,12 +79,19 @@ def of_text(function: str, query: str, tables: Mapping[str, DataFrame] | None) -
     return _jvm.sql(active(function), function, query, given)
 
 
-def active(function: str) -> SparkSession:
+def active(function: str, in_sql: str | None = None) -> SparkSession:
     """The active session of this thread, or else the one that was started first, for a function of
-    the package that takes names or texts. Raises if there is none, or it is none with Joinless.
+    the package that takes names or texts. Raises if there is none, or it is none with Joinless: of
+    Spark Connect, where SQL may have a statement for the same.
     """
+    session = any_active(function)
+    _jvm.check_installed(session, function, in_sql)
+    return session
+
+
+def any_active(function: str) -> SparkSession:
+    """The same, or a session of Spark Connect."""
     session = SparkSession.getActiveSession() or _jvm.default_session()
     if session is None:
         raise ValueError(f"{function} takes a text only where a session is active")
-    _jvm.check_installed(session, function)
     return session

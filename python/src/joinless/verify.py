@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F
-from pyspark.sql.types import DoubleType, FloatType
+from pyspark.sql import DataFrame
 
 from joinless import _arguments, _jvm
-from joinless._batches import newest
-from joinless._net import cells, quoted
-from joinless._target import Target, folding
-from joinless.errors import ViewError
 from joinless.tables import active
-
-#: Two sums of floating-point numbers in another order differ by less than this part of them.
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -91,70 +82,5 @@ def verify(view: str, query: str | None = None) -> Verification:
     """
     _arguments.text("joinless.verify", "view", view)
     _arguments.text("joinless.verify", "query", query, optional=True)
-    session = active("joinless.verify")
-    there, record = Target(view).view(session)
-    columns = session.table(view).columns
-    text, database = (record.query, record.database) if query is None else (query, None)
-    if text is None or (query is None and record.given):
-        given = f" that reads DataFrames ({', '.join(record.given)})" if record.given else " given as a DataFrame"
-        raise ViewError("NO_QUERY", view=view, given=given)
-    checkpoint = record.folder(there.location)
-    # What is committed is read before the version: later batches up to the one of the version's
-    # newest note have changed it, and none in between has.
-    committed = _jvm.committed(session, checkpoint)
-    if committed is None:
-        raise ViewError("NO_BATCH", view=view)
-    version, note = newest(session, view, _jvm.query_of(session, checkpoint))
-    batch = committed if note is None else max(committed, note.batch)
-    expected = _jvm.sql_at(session, text, database, checkpoint, batch)
-    folded = folding(session)
-    named = {folded(name): name for name in expected.columns}
-    if len(named) != len(expected.columns) or set(named) != {folded(name) for name in columns}:
-        raise ViewError("COLUMNS", view=view, columns=", ".join(columns), found=", ".join(expected.columns))
-    actual = session.sql(f"SELECT * FROM {view} VERSION AS OF {version}")
-    compared = _compared(actual, expected.select(*[quoted(named[folded(name)]) for name in columns]))
-    rows, missing, extra, rounded = _totals(compared)
-    differing = compared.where("in_table <> in_query AND NOT rounded")
-    renamed = [F.col(cell).alias(name) for cell, name in zip(cells(columns), columns, strict=True)]
-    differences = differing.select(*renamed, F.col("in_table").alias("_in_table"), F.col("in_query").alias("_in_query"))
-    return Verification(view, version, batch, rows, missing, extra, rounded, differences)
-
-
-def _compared(actual: DataFrame, expected: DataFrame) -> DataFrame:
-    """One row for all equal ones, as cells: its copies in both, and whether it differs from one of
-    the other side by rounding only.
-    """
-    names = cells(actual.columns)
-    sides = [
-        side.toDF(*names).select("*", F.lit(one).alias("in_table"), F.lit(1 - one).alias("in_query"))
-        for side, one in ((actual, 1), (expected, 0))
-    ]
-    counted = sides[0].unionByName(sides[1]).groupBy(*names)
-    both = counted.agg(F.sum("in_table").alias("in_table"), F.sum("in_query").alias("in_query"))
-    kinds = zip(names, actual.schema.fields, strict=True)
-    floats = [cell for cell, column in kinds if isinstance(column.dataType, (FloatType, DoubleType))]
-    if not floats:
-        return both.withColumn("rounded", F.lit(False))
-    differs, here, there = "in_table <> in_query", F.expr("in_table > in_query"), F.expr("in_table < in_query")
-    others = Window.partitionBy(F.expr(differs), *[cell for cell in names if cell not in floats])
-    alone = (F.sum("in_table").over(others) == 1) & (F.sum("in_query").over(others) == 1)
-    for cell in floats:
-        one, other = (F.max(F.when(side, F.col(cell))).over(others) for side in (here, there))
-        error, size = F.abs(one - other), F.greatest(F.abs(one), F.abs(other))
-        near = (error <= size * _ROUNDING) & (error < F.lit(float("inf")))  # NaN is greater than all
-        alone &= one.eqNullSafe(other) | near
-    return both.withColumn("rounded", F.expr(differs) & F.coalesce(alone, F.lit(False)))
-
-
-def _totals(compared: DataFrame) -> tuple[int, int, int, int]:
-    """The rows of the table, those that are missing, extra, and rounded."""
-    differs = ~F.col("rounded")
-    more = F.col("in_table") - F.col("in_query")
-    totals = compared.agg(
-        F.sum("in_table"),
-        F.sum(F.when(differs, F.greatest(-more, F.lit(0)))),
-        F.sum(F.when(differs, F.greatest(more, F.lit(0)))),
-        F.sum(F.when(F.col("rounded"), F.greatest(more, F.lit(0)))),
-    ).collect()[0]
-    rows, missing, extra, rounded = (int(total or 0) for total in totals)
-    return rows, missing, extra, rounded
+    session = active("joinless.verify", "CALL joinless.verify(view => '...')")
+    return Verification(view, **_jvm.verify(session, view, query))

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from joinless import _arguments, _jvm, _started
+from joinless import _arguments, _jvm
 from joinless._record import ViewRecord
 from joinless._staged import Staged
 from joinless._target import Target
@@ -161,7 +161,7 @@ def start(view: Prepared, into: str, checkpoint: str | None, name: str | None) -
         if changed and before is not None:  # the checkpoint is still that of the view before
             target.record(session, before, record)
         raise
-    _started.add(location, started)
+    _jvm.started(session, location, started)
     return started
 
 

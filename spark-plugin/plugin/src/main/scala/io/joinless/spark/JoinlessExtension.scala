@@ -13,6 +13,7 @@ import io.joinless.spark.checkpoint.StreamContext
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.inspect.{Inspection, SqlText}
 import io.joinless.spark.planner.JoinFreeStrategy
+import io.joinless.spark.procedures.JoinlessCatalog
 import io.joinless.spark.rules.rewrite.RewriteStreamingJoins
 import io.joinless.spark.source.ThinFiltered
 import io.joinless.spark.start.{
@@ -39,6 +40,7 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     SparkCheck.version()
     JoinlessConf.register()
+    JoinlessCatalog.register()
     extensions.injectTableFunction(IncrementalEnumerate.description)
     extensions.injectTableFunction(Expire.description)
     extensions.injectTableFunction(SampleInSql.description)

@@ -25,17 +25,9 @@ import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.source.{FullResult, LookupCost, Lookups, ResultsOnDemand}
 import io.joinless.spark.spec.{BlockSpec, NodeId, StateFormat}
 import io.joinless.spark.tables.{QueryOverTables, ViewFolders}
-import org.apache.hadoop.fs.Path
+import io.joinless.spark.views.{Advice, KeptView, StartedQueries, Status, Verification, ViewRecord}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.joinless.{
-  CheckpointFolder,
-  CheckpointLogs,
-  DeltaDetail,
-  ExecutorCores,
-  Plans,
-  QueryTexts,
-  StreamLeaf
-}
+import org.apache.spark.sql.joinless.{CheckpointLogs, DeltaDetail, ExecutorCores, Plans, QueryTexts, StreamLeaf}
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.{Column, DataFrame, Dataset, SparkSession}
 import org.json4s.JsonAST.{JArray, JLong, JNull, JObject, JString, JValue}
@@ -132,43 +124,77 @@ object PythonApi {
   def sql(session: SparkSession, query: String, named: java.util.Map[String, Dataset[_]]): DataFrame =
     QueryOverTables.query(session, query, named.asScala.view.mapValues(_.toDF()).toMap)
 
-  /** The result of the query when a batch of a checkpoint ends, over the versions of its Delta tables
-    * that the batch has read.
+  /** The properties of a table that name a view.
     *
-    * @param database of names without one, in SQL's spelling; null for the current one
+    * @param query its text; null if it was given as a DataFrame
+    * @param frames names in the text that stand for DataFrames
     */
-  def sqlAt(session: SparkSession, query: String, database: String, checkpoint: String, batch: Long): DataFrame =
-    QueryOverTables.at(session, query, Option(database), checkpoint, batch)
+  def viewProperties(
+      query: String,
+      database: String,
+      frames: java.util.List[String],
+      checkpoint: String
+  ): java.util.Map[String, String] =
+    ViewRecord(Option(query), Option(database), frames.asScala.toSeq, Option(checkpoint)).properties.asJava
 
-  /** How many commits each Delta table of the query has that a batch of a checkpoint has not read,
-    * and the static tables that have changed since, as JSON.
+  /** The view that these properties of a table name, as JSON; null if they name none. */
+  def viewOf(properties: java.util.Map[String, String]): String =
+    ViewRecord.of(properties.asScala.toMap).map(record => compact(render(json(record)))).orNull
+
+  /** The folder of the checkpoint of a view.
+    *
+    * @param checkpoint as the table names it; null if it does not
+    * @param location of the table
     */
-  def since(session: SparkSession, query: String, database: String, checkpoint: String, batch: Long): String = {
-    val tables = QueryOverTables.since(session, query, Option(database), checkpoint, batch)
-    compact(render(JObject(
-      "commits" -> JObject(tables.commits.toList.map { case (table, commits) => table -> JLong(commits) }),
-      "changed" -> JArray(tables.changed.map(JString(_)).toList)
-    )))
-  }
+  def viewFolder(checkpoint: String, location: String): String =
+    ViewRecord(None, None, Nil, Option(checkpoint)).folder(location)
+
+  /** The view in a table, as JSON. */
+  def view(session: SparkSession, name: String): String =
+    Inspection.within(session)(compact(render(json(KeptView(session, name).record))))
+
+  private def json(record: ViewRecord): JObject = JObject(
+    "query" -> text(record.query),
+    "database" -> text(record.database),
+    "given" -> JArray(record.frames.map(JString(_)).toList),
+    "checkpoint" -> text(record.checkpoint)
+  )
+
+  private def text(value: Option[String]): JValue = value.fold[JValue](JNull)(JString(_))
+
+  /** Notes the query that keeps the table in this folder. */
+  def started(location: String, query: StreamingQuery): Unit = StartedQueries.add(location, query)
+
+  /** What views are doing, a row for each.
+    *
+    * @param views the tables of views; null for all views of the current database
+    */
+  def status(session: SparkSession, views: java.util.List[String]): DataFrame =
+    Status.dataFrame(session, Option(views).map(_.asScala.toSeq))
+
+  /** The table of a view, compared with its query.
+    *
+    * @param query the text of another query over Delta tables, or null
+    */
+  def verify(session: SparkSession, view: String, query: String): Verification =
+    Verification(session, view, Option(query))
+
+  /** Advice on a running query, in whole sentences. */
+  def advice(query: StreamingQuery): java.util.List[String] = Advice(query.recentProgress.toSeq).asJava
 
   /** What the log of a Delta table says of its newest version, as JSON; null if it cannot be read. */
   def deltaDetail(session: SparkSession, table: String): String = DeltaDetail(session, table).map { detail =>
-    def text(value: String): JValue = JString(value)
     compact(render(JObject(
-      "name" -> detail.name.fold[JValue](JNull)(text),
-      "location" -> text(detail.location),
-      "properties" -> JObject(detail.properties.toList.map { case (key, value) => key -> text(value) }),
-      "partition_columns" -> JArray(detail.partitionColumns.map(text).toList),
+      "name" -> text(detail.name),
+      "location" -> JString(detail.location),
+      "properties" -> JObject(detail.properties.toList.map { case (key, value) => key -> JString(value) }),
+      "partition_columns" -> JArray(detail.partitionColumns.map(JString(_)).toList),
       "files" -> detail.files.fold[JValue](JNull)(JLong(_))
     )))
   }.orNull
 
   /** The current database, in SQL's spelling. */
   def database(session: SparkSession): String = QueryTexts.database(session)
-
-  /** The last committed batch of a checkpoint; null before the first. */
-  def committed(session: SparkSession, checkpoint: String): java.lang.Long =
-    new CheckpointFolder(session, new Path(checkpoint)).committed.map(java.lang.Long.valueOf).orNull
 
   /** The names or the paths of the tables that a streaming query reads. */
   def places(df: Dataset[_]): Array[String] =

@@ -105,6 +105,13 @@ class JoinlessErrorsSpec extends AnyFunSuite {
       JoinlessErrors.unknownWeight("orders"),
       TableErrors.staticTableChanged("rates"),
       TableErrors.verifyStatic("rates"),
+      ViewErrors.notAView("orders"),
+      ViewErrors.noBatch("totals"),
+      ViewErrors.noQuery("totals", Seq("clicks")),
+      ViewErrors.columns("totals", Seq("n"), Seq("m")),
+      ViewErrors.noProcedure("verfy", Seq("status", "verify")),
+      ViewErrors.noValue("verify", "view"),
+      ViewErrors.numberOfRows("verify", "differences", "-1", 100),
       JoinlessErrors.deltaForm("rows")
     ) ++ kinds.map(JoinlessErrors.stateMismatch(_, "/cp", "Something differs."))
 

@@ -1,0 +1,57 @@
+package io.joinless.spark.errors
+
+/** The errors of views that are named, and of the procedures over them. Each method returns the
+  * exception to throw.
+  */
+object ViewErrors {
+
+  /** A table does not name a query that it is kept equal to. */
+  def notAView(view: String): JoinlessAnalysisException =
+    JoinlessErrors.analysis("JOINLESS_VIEW.NOT_A_VIEW", "view" -> view)
+
+  /** A view has not completed a batch. */
+  def noBatch(view: String): JoinlessAnalysisException =
+    JoinlessErrors.analysis("JOINLESS_VIEW.NO_BATCH", "view" -> view)
+
+  /** The query of a view cannot be run again.
+    *
+    * @param frames the DataFrames that its text reads; empty if it has no text
+    */
+  def noQuery(view: String, frames: Seq[String]): JoinlessAnalysisException = {
+    val what =
+      if (frames.isEmpty) " given as a DataFrame" else frames.mkString(" that reads DataFrames (", ", ", ")")
+    JoinlessErrors.analysis("JOINLESS_VIEW.NO_QUERY", "view" -> view, "given" -> what)
+  }
+
+  /** A query has other columns than the view. */
+  def columns(view: String, columns: Seq[String], found: Seq[String]): JoinlessAnalysisException =
+    JoinlessErrors.analysis(
+      "JOINLESS_VIEW.COLUMNS",
+      "view" -> view,
+      "columns" -> columns.mkString(", "),
+      "found" -> found.mkString(", ")
+    )
+
+  /** There is no procedure of this name. */
+  def noProcedure(name: String, known: Seq[String]): JoinlessAnalysisException =
+    JoinlessErrors.analysis(
+      "JOINLESS_PROCEDURE.NOT_FOUND",
+      "procedure" -> name,
+      "procedures" -> known.mkString(", "),
+      "suggestion" -> Suggestion.sentence(name, known)
+    )
+
+  /** A parameter of a procedure is NULL or blank, and needs a value. */
+  def noValue(procedure: String, parameter: String): JoinlessAnalysisException =
+    JoinlessErrors.analysis("JOINLESS_PROCEDURE.NO_VALUE", "procedure" -> procedure, "parameter" -> parameter)
+
+  /** A number of rows is negative, or larger than one result may be. */
+  def numberOfRows(procedure: String, parameter: String, found: String, most: Int): JoinlessAnalysisException =
+    JoinlessErrors.analysis(
+      "JOINLESS_PROCEDURE.NUMBER_OF_ROWS",
+      "procedure" -> procedure,
+      "parameter" -> parameter,
+      "found" -> found,
+      "most" -> most.toString
+    )
+}

@@ -1,0 +1,23 @@
+package io.joinless.spark.views
+
+import scala.collection.concurrent.TrieMap
+
+import org.apache.spark.sql.streaming.StreamingQuery
+
+/** The queries of views that this process has started, by the folders of the views' tables. Spark
+  * forgets a query that has ended, and the error that stopped it.
+  */
+object StartedQueries {
+  private val queries = TrieMap.empty[String, StreamingQuery]
+
+  /** Notes the query that keeps the table in this folder. */
+  def add(location: String, query: StreamingQuery): Unit = queries.update(key(location), query)
+
+  /** The last query that was started for the table in this folder. */
+  def last(location: String): Option[StreamingQuery] = queries.get(key(location))
+
+  /** Forgets the table in this folder. */
+  def forget(location: String): Unit = { val _ = queries.remove(key(location)) }
+
+  private def key(location: String): String = location.stripSuffix("/")
+}

@@ -1,0 +1,38 @@
+package io.joinless.spark.procedures
+
+import io.joinless.spark.SharedSpark
+import org.apache.spark.sql.AnalysisException
+import org.scalatest.funsuite.AnyFunSuite
+
+/** The catalog in a session without Delta. Views are in tests/test_status.py. */
+class JoinlessCatalogSpec extends AnyFunSuite with SharedSpark {
+
+  private def refused(statement: String): String =
+    intercept[AnalysisException](spark.newSession().sql(statement)).getCondition
+
+  test("the extension brings the procedures, without a setting") {
+    val session = spark.newSession()
+    val listed = session.sql("SHOW PROCEDURES IN joinless").select("procedure_name").collect().map(_.getString(0))
+    assert(listed.toSeq == Seq("status", "verify"))
+    assert(session.sql("CALL joinless.status()").collect().isEmpty)
+    assert(session.sql("DESCRIBE PROCEDURE joinless.verify").collect().mkString.contains("differences"))
+  }
+
+  test("what is no view, no table or no procedure is refused by name, where there is no Delta, too") {
+    spark.range(1).createOrReplaceTempView("no_view")
+    try {
+      assert(intercept[AnalysisException](spark.sql("CALL joinless.status(view => 'no_view')")).getCondition ==
+        "JOINLESS_VIEW.NOT_A_VIEW")
+      assert(refused("CALL joinless.verify(view => 'nothing')") == "TABLE_OR_VIEW_NOT_FOUND")
+      assert(refused("CALL joinless.statsu()") == "JOINLESS_PROCEDURE.NOT_FOUND")
+      assert(refused("SHOW TABLES IN joinless") == "MISSING_CATALOG_ABILITY.TABLES")
+    } finally { val _ = spark.catalog.dropTempView("no_view") }
+  }
+
+  test("a catalog of the user's with this name stays") {
+    val session = spark.newSession()
+    session.conf.set("spark.sql.catalog.joinless", "no.such.Catalog")
+    val raised = intercept[Exception](session.sql("CALL joinless.status()"))
+    assert(raised.getMessage.contains("no.such.Catalog"), raised.getMessage)
+  }
+}
