@@ -106,7 +106,7 @@ def explain(
 
     >>> print(joinless.explain(pairs.incrementalEnumerate()).text.splitlines()[0])
     Join-free join of a, b
-    >>> print(joinless.explain("SELECT src, COUNT(*) AS n FROM follows GROUP BY src").text.splitlines()[2])
+    >>> print(joinless.explain("SELECT src, COUNT(*) AS n FROM follows GROUP BY src").text.splitlines()[3])
     +- [1] GROUP BY src: count(*) AS n
 
     Args:
