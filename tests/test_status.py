@@ -145,6 +145,7 @@ def test_procedures_say_the_same_in_sql(ten: Shop) -> None:
     assert len(called(ten, "verify('tampered', differences => 1)")) == 1
     (of_frame,) = called(ten, "verify('of_frame', query => 'SELECT * FROM items')")
     assert of_frame["is_equal"]
+    assert "\n".join(row["plan"] for row in called(ten, f"explain('{COUNTS}')")) == joinless.explain(COUNTS).text
 
 
 def test_calls_that_are_refused_have_conditions(ten: Shop) -> None:
@@ -162,10 +163,12 @@ def test_calls_that_are_refused_have_conditions(ten: Shop) -> None:
     assert refused(ten, "verify(array('ended'))") == "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE"
     assert refused(ten, "verify()") == "REQUIRED_PARAMETER_NOT_FOUND"
     assert refused(ten, "verify(veiw => 'ended')") == "UNRECOGNIZED_PARAMETER_NAME"
+    assert refused(ten, "explain('SELECT * FROM plain')") == "JOINLESS_TABLE.NOTHING_CHANGES"
+    assert refused(ten, "explain('')") == refused(ten, "explain(NULL)") == "JOINLESS_PROCEDURE.NO_VALUE"
     assert refused(ten, "verfy(view => 'ended')") == "JOINLESS_PROCEDURE.NOT_FOUND"
     assert refused(ten, "looked_at.verify(view => 'ended')") == "JOINLESS_PROCEDURE.NOT_FOUND"
     listed = ten.session.sql("SHOW PROCEDURES IN joinless").collect()
-    assert [row["procedure_name"] for row in listed] == ["status", "verify"]
+    assert [row["procedure_name"] for row in listed] == ["explain", "status", "verify"]
 
 
 #: A client of Spark Connect, whose server finds the same tables and views.
@@ -203,6 +206,7 @@ print(json.dumps({
     "python": [row.asDict() for row in joinless.status(["ended", "tampered"]).collect()],
     "verify": [called(f"verify(view => '{view}')")[0] for view in ("ended", "failed", "tampered")],
     "differences": called("verify(view => 'tampered', differences => 10)"),
+    "explain": called("explain('SELECT customer, COUNT(*) AS n FROM orders GROUP BY customer')"),
     "refused": [refused(lambda: called(call)) for call in ("verify('of_frame')", "status('orders')", "verfy()")],
     "in python": [refused(lambda: joinless.status("orders")), refused(lambda: joinless.verify("ended"))],
 }, default=str))
@@ -241,6 +245,7 @@ def test_a_client_of_spark_connect_calls_them(ten: Shop) -> None:
     assert answers["python"] == [row for row in answers["status"] if row["view"] in ("ended", "tampered")]
     assert [row["is_equal"] for row in answers["verify"]] == [True, True, False]
     assert {row["id"] for row in answers["differences"]} == {77, 78}
+    assert [row["plan"] for row in answers["explain"]][:2] == ["Result", "|  customer, n"]
     conditions = [condition for condition, _ in answers["refused"]]
     assert conditions == ["JOINLESS_VIEW.NO_QUERY", "JOINLESS_VIEW.NOT_A_VIEW", "JOINLESS_PROCEDURE.NOT_FOUND"]
     assert "Did you mean verify?" in answers["refused"][2][1]
@@ -248,6 +253,18 @@ def test_a_client_of_spark_connect_calls_them(ten: Shop) -> None:
     assert of_orders[0] == "JOINLESS_VIEW.NOT_A_VIEW"
     assert of_verify[0] == "JOINLESS_CONNECT_UNSUPPORTED"
     assert "CALL joinless.verify" in of_verify[1]
+
+
+def test_a_view_whose_checkpoint_cannot_be_read_does_not_hide_the_others(ten: Shop) -> None:
+    before = {row["view"]: row for row in joinless.status().collect()}
+    ten.session.sql("ALTER TABLE copy4 SET TBLPROPERTIES ('joinless.checkpoint' = 'nosuch://bucket/folder')")
+    rows = {row["view"]: row for row in joinless.status().collect()}
+    ten.session.sql("ALTER TABLE copy4 UNSET TBLPROPERTIES ('joinless.checkpoint')")
+    assert set(rows) == VIEWS
+    assert {name: row for name, row in rows.items() if name != "copy4"} | {"copy4": before["copy4"]} == before
+    assert "nosuch" in rows["copy4"]["error"]
+    assert rows["copy4"]["batch"] is None
+    assert rows["copy4"]["query"] == before["copy4"]["query"]
 
 
 def test_a_view_that_another_process_has_started(ten: Shop) -> None:

@@ -3,31 +3,17 @@ package io.joinless.spark.api
 import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.changes.Changes
-import io.joinless.spark.compile.{DeltaCompilation, DeltaCompiler}
-import io.joinless.spark.conf.{Built, JoinlessConf}
+import io.joinless.spark.compile.DeltaCompilation
+import io.joinless.spark.conf.Built
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.explain.{
-  DeltasText,
-  ExtendedExplain,
-  GroupsText,
-  JoinTreeGraph,
-  JoinTreeText,
-  ReadOnceText,
-  WholeCost
-}
-import io.joinless.spark.explain.steps.{Step, StepsJson, StepsOf, StepsText}
+import io.joinless.spark.explain.JoinTreeGraph
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.planner.ChosenShares
-import io.joinless.spark.plans.marks.ChangeFeeds
-import io.joinless.spark.plans.nodes.{DeltaRows, Groups, JoinFreeJoin}
-import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.plans.values.DeltaForm
-import io.joinless.spark.source.{FullResult, LookupCost, Lookups, ResultsOnDemand}
-import io.joinless.spark.spec.{BlockSpec, NodeId, StateFormat}
+import io.joinless.spark.source.{FullResult, Lookups, ResultsOnDemand}
+import io.joinless.spark.spec.StateFormat
 import io.joinless.spark.tables.{QueryOverTables, ViewFolders}
-import io.joinless.spark.views.{Advice, KeptView, StartedQueries, Status, Verification, ViewRecord}
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.joinless.{CheckpointLogs, DeltaDetail, ExecutorCores, Plans, QueryTexts, StreamLeaf}
+import io.joinless.spark.views.{Advice, Explanation, KeptView, StartedQueries, Status, Verification, ViewRecord}
+import org.apache.spark.sql.joinless.{CheckpointLogs, DeltaDetail, Plans, QueryTexts, StreamLeaf}
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.{Column, DataFrame, Dataset, SparkSession}
 import org.json4s.JsonAST.{JArray, JLong, JNull, JObject, JString, JValue}
@@ -35,9 +21,7 @@ import org.json4s.jackson.JsonMethods.{compact, render}
 
 /** The only entry point for Python: static methods of plain types, called through py4j.
   *
-  * They work without a running query: the plan is optimised here only to be explained, as the first
-  * batch of a query with a new checkpoint would optimise it. A query over changelogs that does not
-  * request the changes of its result is explained as if it did.
+  * They work without a running query.
   */
 object PythonApi {
 
@@ -54,48 +38,23 @@ object PythonApi {
     *
     * @param isView the changes of its result are requested
     */
-  def explainText(df: Dataset[_], isView: Boolean = false): String = Inspection.within(df.sparkSession) {
-    val plan = look(df, isView)
-    val trees = plan.blocks.map { spec =>
-      val deltas = plan.deltas.get(spec.id).map(d => "\n" + DeltasText(spec, d))
-      JoinTreeText(spec, plan.conf.expectedRows(spec.relations.map(_.name))) + deltas.getOrElse("")
-    }
-    val kept = plan.reasons.map(ExtendedExplain.text)
-    if (trees.isEmpty && plan.groups.isEmpty && kept.isEmpty) "The query joins no streams."
-    else {
-      val readOnce = ReadOnceText(plan.readOnce)
-      val steps = plan.steps.filter(_ => plan.whole.isDefined).map(StepsText(_))
-      (steps ++ trees ++ plan.groups ++ plan.whole ++ readOnce ++ Option.when(kept.nonEmpty)(kept.mkString("\n"))).mkString(
-        "\n\n"
-      )
-    }
-  }
+  def explainText(df: Dataset[_], isView: Boolean = false): String = Explanation(df, isView).text
 
   /** What look-ups of the query's result will cost, each by values of some columns, as texts. */
   def lookupTexts(df: Dataset[_], lookups: java.util.List[java.util.List[String]]): java.util.List[String] =
-    Inspection.within(df.sparkSession) {
-      val plan = look(df)
-      val costs = plan.optimized.map(new LookupCost(_, plan.blocks))
-      lookups.asScala.map { columns =>
-        costs.fold("by nothing, since the query is not rewritten")(_(columns.asScala.toSeq))
-      }.asJava
-    }
+    Explanation(df).lookups(lookups.asScala.map(_.asScala.toSeq).toSeq).asJava
 
   /** The join trees of the query's blocks, as a Mermaid drawing. */
-  def explainMermaid(df: Dataset[_]): String =
-    Inspection.within(df.sparkSession)(JoinTreeGraph.mermaid(look(df).blocks))
+  def explainMermaid(df: Dataset[_]): String = Explanation(df).mermaid
 
   /** The join trees, reasons, cost and steps of the query as JSON; `isView` as for `explainText`. */
-  def explainJson(df: Dataset[_], isView: Boolean = false): String = Inspection.within(df.sparkSession) {
-    val plan = look(df, isView)
-    JoinTreeGraph.json(plan.blocks, plan.reasons, plan.whole, plan.readOnce, plan.steps.map(StepsJson(_)))
-  }
+  def explainJson(df: Dataset[_], isView: Boolean = false): String = Explanation(df, isView).json
 
   /** The reasons of the joins that stay with Spark, as a JSON list of `code`, `sentence`, `advice`,
     * `arguments`; `isView` as for `explainText`.
     */
   def whyNotJson(df: Dataset[_], isView: Boolean = false): String =
-    Inspection.within(df.sparkSession)(JoinTreeGraph.json(look(df, isView).reasons))
+    JoinTreeGraph.json(Explanation(df, isView).reasons)
 
   /** The rows of `df`, a changelog or not, that are not older than `after`: a row is deleted when
     * the watermark reaches its time in `column` plus `after`.
@@ -277,88 +236,4 @@ object PythonApi {
     .flatMap(Plans.plannedAt(_, batch))
     .map(java.lang.Long.valueOf)
     .orNull
-
-  /** What the first batch of a query would be planned as.
-    *
-    * @param deltas of each block whose changes are requested
-    * @param groups the groups that are kept, as text
-    * @param whole the cost of the whole query, if it has more than one block
-    * @param optimized the plan; None if the query does not compile
-    */
-  final private case class Look(
-      blocks: Seq[BlockSpec],
-      deltas: Map[NodeId, DeltaRows],
-      groups: Seq[String],
-      whole: Option[String],
-      reasons: Seq[Reason],
-      conf: JoinlessConf,
-      optimized: Option[LogicalPlan] = None
-  ) {
-
-    /** The steps of the whole query. */
-    def steps: Option[Step] = optimized.map(StepsOf(_))
-
-    /** The static tables that are read once. */
-    def readOnce: Seq[String] = optimized.toSeq.flatMap(ReadOnceText.tables)
-  }
-
-  /** What the query's first batch would be planned as. A query over changelogs is looked at as if
-    * the changes of its result were requested, and gets the reason that they are not.
-    *
-    * @param isView the changes are requested, although the query has no mark
-    */
-  private def look(df: Dataset[_], isView: Boolean = false): Look = {
-    if (!isInstalled(df.sparkSession)) throw JoinlessErrors.extensionNotInstalled()
-    if (!df.isStreaming) throw JoinlessErrors.notStreaming()
-    Inspection.conf(df.sparkSession).checkNames()
-    val analyzed = Plans.analyzed(df.toDF())
-    def asIfRequested = look(
-      df.sparkSession,
-      DeltaCompilation.attempt(df.sparkSession, Changes.markedUnchecked(analyzed, DeltaForm.ChangeType))
-    )
-    if (isView) asIfRequested
-    else if (DeltaCompiler.reads(analyzed)) {
-      val found = asIfRequested
-      found.copy(reasons = found.reasons :+ Reason(Reason.ChangesNotRequested))
-    } else {
-      val found = look(df.sparkSession, DeltaCompilation.attempt(df.sparkSession, analyzed))
-      val offered = found.reasons.map(DeltaCompilation.offering(df.sparkSession, analyzed, _))
-      found.copy(reasons = (offered ++ ChangeFeeds.unmarked(analyzed)).distinct)
-    }
-  }
-
-  /** The same for a compiled plan, or for the reason why it does not compile. */
-  private def look(session: SparkSession, compiled: Either[Reason, LogicalPlan]): Look = compiled match {
-    case Left(reason) => Look(Nil, Map.empty, Nil, None, Seq(reason), Inspection.conf(session))
-    case Right(plan) => look(session, plan)
-  }
-
-  /** The topmost nodes with state of a plan. */
-  private def keepers(plan: LogicalPlan): Seq[LogicalPlan] = plan match {
-    case keeps @ (_: JoinFreeJoin | _: Groups) => Seq(keeps)
-    case other => other.children.flatMap(keepers)
-  }
-
-  /** The same for a plan that is ready to be optimized. */
-  private def look(session: SparkSession, plan: LogicalPlan): Look = {
-    val optimized = Inspection.optimized(session, plan)
-    val conf = Inspection.conf(session)
-    val partitions = Inspection.partitions(session)
-    val nodes = optimized.collect { case node => node }
-    val blocks = nodes.collect { case join: JoinFreeJoin =>
-      ChosenShares(join.shape, partitions, ExecutorCores.known(session), conf)
-    }
-    val emitted = nodes.collect { case rows: DeltaRows =>
-      keepers(rows) match {
-        case Seq(only) => Some(only -> rows)
-        case _ => None // parts of a union, whose changes are emitted together
-      }
-    }.flatten
-    val deltas = emitted.collect { case (join: JoinFreeJoin, rows) => join.shape.id -> rows }.toMap
-    val groups = nodes.collect { case groups: Groups =>
-      GroupsText(groups, emitted.collectFirst { case (keeps, rows) if keeps eq groups => rows })
-    }
-    val reasons = ExtendedExplain.reasons(nodes)
-    Look(blocks.sortBy(_.id), deltas, groups, WholeCost(optimized), reasons, conf, Some(optimized))
-  }
 }

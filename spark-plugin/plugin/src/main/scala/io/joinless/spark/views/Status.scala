@@ -5,6 +5,7 @@ import java.sql.Timestamp
 import scala.collection.immutable.ListMap
 import scala.jdk.CollectionConverters._
 import scala.util.Try
+import scala.util.control.NonFatal
 
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.tables.QueryOverTables
@@ -35,7 +36,19 @@ object Status {
   def dataFrame(session: SparkSession, views: Option[Seq[String]]): DataFrame =
     session.createDataFrame(apply(session, views).asJava, Columns)
 
-  private def row(session: SparkSession, view: KeptView): Row = {
+  /** The row of a view. If its checkpoint or table cannot be read, the row says why, and the others
+    * are there.
+    */
+  private def row(session: SparkSession, view: KeptView): Row =
+    try known(session, view)
+    catch {
+      case NonFatal(e) =>
+        val state = StartedQueries.last(view.location).fold("unknown")(this.state)
+        val unknown = Seq.fill[Any](Columns.size - 5)(null)
+        Row.fromSeq(Seq(view.name, state, Failure.line(e)) ++ unknown ++ Seq(Nil, view.record.query.orNull))
+    }
+
+  private def known(session: SparkSession, view: KeptView): Row = {
     val batch = new CheckpointFolder(session, new Path(view.checkpoint)).committed
     val newest = session.sql(s"DESCRIBE HISTORY ${view.name} LIMIT 1").select("version", "timestamp").head()
     val query = StartedQueries.last(view.location)

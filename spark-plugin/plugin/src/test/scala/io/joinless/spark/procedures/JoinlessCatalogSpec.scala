@@ -13,7 +13,7 @@ class JoinlessCatalogSpec extends AnyFunSuite with SharedSpark {
   test("the extension brings the procedures, without a setting") {
     val session = spark.newSession()
     val listed = session.sql("SHOW PROCEDURES IN joinless").select("procedure_name").collect().map(_.getString(0))
-    assert(listed.toSeq == Seq("status", "verify"))
+    assert(listed.toSeq == Seq("explain", "status", "verify"))
     assert(session.sql("CALL joinless.status()").collect().isEmpty)
     assert(session.sql("DESCRIBE PROCEDURE joinless.verify").collect().mkString.contains("differences"))
   }
