@@ -2,9 +2,9 @@
 
 `joinless.materialize` keeps the views while products are sold, corrected and returned, and customers
 move. In the fourth round the process that keeps them is killed; the next one goes on. After the
-sixth and the eighth round a view gets another query (`joinless.replace`). After each round
-`joinless.verify` compares every view with its query: the exit code is 0 only if all are equal each
-time.
+sixth and the eighth round a view gets another query (`joinless.replace`), after the fifth and the
+seventh another number of cells. After each round `joinless.verify` compares every view with its
+query: the exit code is 0 only if all are equal each time.
 
 Run it with .venv/bin/python examples/shop.py; Delta's jar is fetched the first time. It takes a
 minute or two.
@@ -52,6 +52,9 @@ VIEWS = {
                       LEFT JOIN returned r ON r.line = l.id""",
 }
 
+#: The key of a view whose query implies none.
+KEYS = {"deliveries": "line"}
+
 #: What follows a round: the view, and its new query.
 NEW_QUERIES = {
     6: ("revenue", REVENUE.format(more=", COUNT(DISTINCT o.id) AS orders", sold=f"({SOLD})", kept=KEPT)),
@@ -61,6 +64,9 @@ NEW_QUERIES = {
             GROUP BY p.name ORDER BY pieces DESC, name LIMIT 5""",
     ),
 }
+
+#: What follows a round: the view, and its number of cells.
+NEW_CELLS = {5: ("deliveries", 6), 7: ("deliveries", 1)}
 
 #: The round in which the process is killed.
 KILLED = 4
@@ -157,8 +163,7 @@ class Shop:
         """
         failures = 0
         for view, query in VIEWS.items():
-            key = "line" if view == "deliveries" else None
-            self.views[view] = joinless.materialize(query, self.at(view), key=key, trigger="0 seconds")
+            self.views[view] = joinless.materialize(query, self.at(view), key=KEYS.get(view), trigger="0 seconds")
         for number in rounds:
             words, statements = list(ROUNDS.items())[number - 1]
             if number == 1 or number > rounds[0]:
@@ -173,6 +178,8 @@ class Shop:
             failures += sum(not self.is_right(view) for view in self.views)
             if number in NEW_QUERIES:
                 failures += self.replace(*NEW_QUERIES[number])
+            if number in NEW_CELLS:
+                failures += self.divide(*NEW_CELLS[number])
         states = {row["state"] for row in joinless.status([self.at(view) for view in VIEWS]).collect()}
         for running in self.views.values():
             running.stop()
@@ -196,6 +203,13 @@ class Shop:
                 return 1
         say(f"  {view} gets another query")
         self.views[view] = joinless.replace(self.at(view), query, trigger="0 seconds")
+        self.views[view].processAllAvailable()
+        return 0 if self.is_right(view) else 1
+
+    def divide(self, view: str, cells: int) -> int:
+        """Divides the state of a view into another number of cells."""
+        say(f"  {view} gets {cells} cells")
+        self.views[view] = joinless.replace(self.at(view), key=KEYS.get(view), trigger="0 seconds", cells=cells)
         self.views[view].processAllAvailable()
         return 0 if self.is_right(view) else 1
 

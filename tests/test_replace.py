@@ -30,6 +30,9 @@ NAMED = """SELECT c.city, COUNT(*) AS n, MAX(o.pieces) AS most
 BAG = """SELECT o.customer, n.n FROM orders o
          LEFT JOIN (SELECT item, COUNT(*) AS n FROM orders GROUP BY item) n ON o.item = n.item"""
 
+#: The setting of the greatest number of cells.
+CELLS = "spark.joinless.placement.maxCells"
+
 #: Where a replacement is interrupted: before a call with arguments of this kind.
 KILLED_BEFORE: dict[str, tuple[Any, str, Callable[..., bool]]] = {
     "the switch": (Staged, "switch", lambda *_: True),
@@ -79,6 +82,33 @@ def test_a_view_goes_on_with_each_new_query(shop: Shop) -> None:
         check(shop, query)
     with pytest.raises(AnalysisException, match="STATE_MISMATCH"):
         kept(COUNTS)
+
+
+def test_a_view_is_divided_into_other_numbers_of_cells(shop: Shop) -> None:
+    rng = random.Random(5)
+    sums = """SELECT c.city, o.item, COUNT(*) AS n, SUM(o.pieces) AS pieces
+              FROM orders o JOIN customers c ON o.customer = c.id GROUP BY c.city, o.item"""
+    kept(sums)
+    settings = {name: shop.session.conf.get(name) for name in ("spark.sql.shuffle.partitions", CELLS)}
+    for number, cells in enumerate((2, 6, 1), start=2):
+        shop.random_commit(rng)
+        running = joinless.replace("view", cells=cells, trigger="0 seconds")
+        running.processAllAvailable()
+        check(shop, sums)
+        stores = shop.folder / "view" / f"_joinless_{number}" / "state"
+        for operator in (folder for folder in stores.iterdir() if folder.name.isdecimal()):
+            assert len([part for part in operator.iterdir() if part.name.isdecimal()]) == cells
+        shop.random_commit(rng)
+        running.processAllAvailable()
+        running.stop()
+        check(shop, sums)
+        kept(sums)  # goes on with the cells of its checkpoint
+        check(shop, sums)
+        assert settings == {name: shop.session.conf.get(name) for name in settings}
+    assert joinless.verify("view").is_equal
+    joinless.replace("view", joinless.table("items"), trigger="availableNow").awaitTermination()
+    with pytest.raises(ValueError, match="takes the query of view, which was given a DataFrame"):
+        joinless.replace("view", cells=2)
 
 
 def test_rows_that_are_equal_stay(shop: Shop) -> None:

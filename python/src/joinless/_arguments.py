@@ -93,14 +93,14 @@ def batch(function: str, df: Any, batch_id: Any) -> None:
     number(f"the function of {function}", "batch_id", batch_id, optional=False)
 
 
-def number(function: str, name: str, value: Any, optional: bool = True, bits: int = 63) -> None:
-    """Raises if an argument is not a whole number >= 0 of so many bits."""
+def number(function: str, name: str, value: Any, optional: bool = True, bits: int = 63, least: int = 0) -> None:
+    """Raises if an argument is not a whole number >= `least` of so many bits."""
     if optional and value is None:
         return
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f"{function} takes a whole number as {name}, and got {value!r}")
-    if not 0 <= value < 2**bits:
-        raise ValueError(f"{function} takes a number from 0 on as {name}, and got {value!r}")
+    if not least <= value < 2**bits:
+        raise ValueError(f"{function} takes a number from {least} on as {name}, and got {value!r}")
 
 
 def between_0_and_1(function: str, name: str, value: Any) -> None:

@@ -9,7 +9,7 @@ restored from an older copy.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
@@ -67,14 +67,21 @@ def newest(session: SparkSession, target: str, writer: str) -> tuple[int, BatchN
 @contextmanager
 def transaction(session: SparkSession, note: BatchNote) -> Iterator[None]:
     """Makes the session's writes one batch of a writer to Delta: applied once, then skipped."""
-    settings = {
+    of_commit = {
         f"{_DELTA}write.txnAppId": note.writer,
         f"{_DELTA}write.txnVersion": str(note.batch),
         _SAID_OF_COMMITS: note.text(session.conf.get(_SAID_OF_COMMITS, None)),
     }
-    before: dict[str, str | None] = {name: session.conf.get(name, None) for name in settings}
+    with settings(session, of_commit):
+        yield
+
+
+@contextmanager
+def settings(session: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
+    """Settings of the session that hold meanwhile."""
+    before: dict[str, str | None] = {name: session.conf.get(name, None) for name in wanted}
     try:
-        for name, value in settings.items():
+        for name, value in wanted.items():
             session.conf.set(name, value)
         yield
     finally:

@@ -70,11 +70,15 @@ def table(session: SparkSession, name: str) -> DataFrame:
     return DataFrame(_installed(session, "joinless.table").table(session._jsparkSession, name), session)
 
 
-def sql(session: SparkSession, what: str, query: str, given: dict[str, DataFrame]) -> DataFrame:
-    """The query over the Delta tables that it names, as they change."""
+def sql(
+    session: SparkSession, what: str, query: str, given: dict[str, DataFrame], database: str | None = None
+) -> DataFrame:
+    """The query over the Delta tables that it names, as they change; names without a database belong
+    to this one, or to the current one.
+    """
     api = _installed(session, what)
     frames = {name: df._jdf for name, df in given.items()}
-    return DataFrame(api.sql(session._jsparkSession, query, frames), session)
+    return DataFrame(api.sql(session._jsparkSession, query, frames, database), session)
 
 
 def view(session: SparkSession, name: str) -> dict[str, Any]:

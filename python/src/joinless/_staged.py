@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from joinless import _jvm
+from joinless._batches import settings
 from joinless._detail import Detail
 from joinless._net import WEIGHT, quoted
 from joinless._record import CHECKPOINT, ViewRecord
@@ -64,8 +65,12 @@ class Staged:
             return None
         return Staged(session, target, there.location, there.properties[_REPLACING])
 
-    def fill(self, deltas: DataFrame, key: list[str], name: str) -> None:
-        """Runs a query of this name until it has the rows that are there."""
+    def fill(self, deltas: DataFrame, key: list[str], name: str, cells: int | None) -> None:
+        """Runs a query of this name until it has the rows that are there.
+
+        Args:
+            cells: into how many cells its joins are divided at most, and its groups; None to choose.
+        """
         rows = Target(self.rows)
         rows.check_new(deltas, key)
         # CREATE TABLE would take a path in the folder of another table for a partition of it
@@ -74,7 +79,9 @@ class Staged:
         empty.write.format("delta").save(f"{self.checkpoint}_rows")
         writer = deltas.writeStream.foreachBatch(Applier(rows, key or None, None, shared=False))
         writer = writer.queryName(name).option("checkpointLocation", self.checkpoint)
-        writer.trigger(availableNow=True).start().awaitTermination()
+        with settings(self.session, {} if cells is None else _of_cells(cells)):  # a query keeps those of its start
+            query = writer.trigger(availableNow=True).start()
+        query.awaitTermination()
 
     def switch(self, view: ViewRecord, before: ViewRecord) -> None:
         """Makes the replacement the view of the table. The query of the view before stops."""
@@ -113,6 +120,16 @@ class Staged:
             .partitionBy(*stay)
             .save(self.location)
         )
+
+
+def _of_cells(cells: int) -> dict[str, str]:
+    """The settings by which a new checkpoint has so many cells."""
+    placement = "spark.joinless.placement"
+    return {
+        "spark.sql.shuffle.partitions": str(cells),
+        f"{placement}.maxCells": str(cells),
+        f"{placement}.shares": "",
+    }
 
 
 def _number(checkpoint: str) -> int:

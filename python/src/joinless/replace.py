@@ -1,4 +1,4 @@
-"""`replace`: another query for the table of a view."""
+"""`replace`: another query for the table of a view, or another number of cells."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from pyspark.sql.streaming.query import StreamingQuery
 from joinless import _arguments
 from joinless._staged import Staged
 from joinless._target import Target
+from joinless.tables import active
 from joinless.view import prepared, start
 
 
 def replace(
     view: str,
-    query: DataFrame | str,
+    query: DataFrame | str | None = None,
     key: str | Sequence[str] | None = None,
     trigger: str | None = None,
     name: str | None = None,
     tables: Mapping[str, DataFrame] | None = None,
+    cells: int | None = None,
 ) -> StreamingQuery:
-    """Gives a view another query.
+    """Gives a view another query, or another number of cells.
 
     The new query reads its tables from their first rows on, into a table of its own. The view goes
     on meanwhile. Then one commit brings the view's table to the new result: rows that are equal
@@ -38,11 +40,15 @@ def replace(
 
     Args:
         view: the table that `materialize` keeps, by its name or as ``delta.`/path` ``.
-        query: as for `materialize`.
+        query: as for `materialize`. By default the text that the view has, in the database that was
+            current then.
         key: as for `materialize`.
         trigger: of the new query, when it has replaced the old one; as for `materialize`.
         name: as for `materialize`.
         tables: as for `materialize`.
+        cells: the number of parts, at least 1, into which the state of the new query is divided: at
+            most so many for joins, exactly so many for groups. A batch has a task for each. By
+            default as for a new view.
 
     Returns:
         The running query, when the table has its rows.
@@ -51,18 +57,26 @@ def replace(
         ViewError: ``JOINLESS_VIEW.NOT_A_VIEW`` if `materialize` does not keep the table.
         AnalysisException, ApplyChangesError: the errors of `materialize`. Nothing is changed then.
         StreamingQueryException: the new query has failed. Nothing is changed then.
-        TypeError, ValueError: an argument of another type or value.
+        TypeError, ValueError: an argument of another type or value; no `query`, and the view was
+            given a DataFrame or reads one.
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the session is Spark Connect's.
     """
     _arguments.text("joinless.replace", "view", view)
-    new = prepared("joinless.replace", query, key, trigger, name, tables)
+    _arguments.number("joinless.replace", "cells", cells, bits=31, least=1)
+    database = None
+    if query is None:
+        _, now = Target(view).view(active("joinless.replace"))
+        if now.query is None or (now.given and tables is None):
+            raise ValueError(f"joinless.replace takes the query of {view}, which was given a DataFrame or reads one")
+        query, database = now.query, now.database
+    new = prepared("joinless.replace", query, key, trigger, name, tables, database)
     session, target = new.deltas.sparkSession, Target(view)
     there, before = target.view(session)
     target.check_not_read(new.deltas, there)
     if begun := Staged.begun(session, target, there):  # its rows are in folders that the next one removes
         begun.finish()
     staged = Staged.new(session, target, there.location, before)
-    staged.fill(new.deltas, new.key or new.found, f"{name or view} (replacement)")
+    staged.fill(new.deltas, new.key or new.found, f"{name or view} (replacement)", cells)
     staged.switch(replaced(new.record, checkpoint=staged.name), before)
     return start(new, view, None, name)

@@ -72,11 +72,13 @@ def sql(query: str, tables: Mapping[str, DataFrame] | None = None) -> DataFrame:
     return of_text("joinless.sql", query, tables)
 
 
-def of_text(function: str, query: str, tables: Mapping[str, DataFrame] | None) -> DataFrame:
-    """The query, for a function of the package that takes its text."""
+def of_text(
+    function: str, query: str, tables: Mapping[str, DataFrame] | None, database: str | None = None
+) -> DataFrame:
+    """The query, for a function of the package that takes its text; `database` as for `_jvm.sql`."""
     _arguments.text(function, "query", query)
     given = _arguments.named_dataframes(function, "tables", {} if tables is None else tables)
-    return _jvm.sql(active(function), function, query, given)
+    return _jvm.sql(active(function), function, query, given, database)
 
 
 def active(function: str, in_sql: str | None = None) -> SparkSession:

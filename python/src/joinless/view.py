@@ -119,20 +119,25 @@ def prepared(
     trigger: str | None,
     name: str | None,
     tables: Mapping[str, DataFrame] | None,
+    database: str | None = None,
 ) -> Prepared:
-    """The view that these arguments of a function describe. Nothing is created."""
+    """The view that these arguments of a function describe. Nothing is created.
+
+    Args:
+        database: names in a text without a database belong to this one; None for the current one.
+    """
     _check_trigger(function, trigger)
     _arguments.text(function, "name", name, optional=True)
     columns = _arguments.as_columns(function, "key", key)
     if tables is not None and not isinstance(query, str):
         raise ValueError(f"{function} takes tables only with the text of a query")
-    df = of_text(function, query, tables) if isinstance(query, str) else query
+    df = of_text(function, query, tables, database) if isinstance(query, str) else query
     if not hasattr(df, "sparkSession"):
         raise TypeError(f"{function} takes a DataFrame or the text of a query as query, and got {query!r}")
     deltas = enumerate_deltas(df, "weight")
     record = ViewRecord(None, None, (), None)
     if isinstance(query, str):
-        record = ViewRecord(query, _jvm.database(df.sparkSession), tuple(tables or ()), None)
+        record = ViewRecord(query, database or _jvm.database(df.sparkSession), tuple(tables or ()), None)
     writer = _every(deltas.writeStream, function, trigger)
     return Prepared(deltas, writer, columns or [], _jvm.result_key(df), record)
 

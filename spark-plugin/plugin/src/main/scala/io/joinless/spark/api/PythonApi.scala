@@ -79,9 +79,15 @@ object PythonApi {
   /** The query over the Delta tables that it names, as they change.
     *
     * @param named relations that the query calls by these names
+    * @param database of names without one; null for the current one
     */
-  def sql(session: SparkSession, query: String, named: java.util.Map[String, Dataset[_]]): DataFrame =
-    QueryOverTables.query(session, query, named.asScala.view.mapValues(_.toDF()).toMap)
+  def sql(
+      session: SparkSession,
+      query: String,
+      named: java.util.Map[String, Dataset[_]],
+      database: String
+  ): DataFrame =
+    QueryOverTables.query(session, query, named.asScala.view.mapValues(_.toDF()).toMap, Option(database))
 
   /** The properties of a table that name a view.
     *

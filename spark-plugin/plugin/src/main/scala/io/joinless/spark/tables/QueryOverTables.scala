@@ -27,9 +27,15 @@ object QueryOverTables {
   /** The query over the tables that it names, as they change.
     *
     * @param named relations that the query calls by these names
+    * @param database of names without one; None for the current one
     */
-  def query(session: SparkSession, text: String, named: Map[String, DataFrame]): DataFrame = in(session) {
-    val plan = analyzed(session, text, named, None)
+  def query(
+      session: SparkSession,
+      text: String,
+      named: Map[String, DataFrame],
+      database: Option[String] = None
+  ): DataFrame = in(session) {
+    val plan = analyzed(session, text, named, database)
     val changes = mutable.Map.empty[String, LogicalPlan]
     val over = QueryTexts.replaced(plan) {
       case leaf @ TableLeaf(table) if !table.pinned =>
