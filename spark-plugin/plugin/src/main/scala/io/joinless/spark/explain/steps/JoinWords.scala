@@ -1,5 +1,6 @@
 package io.joinless.spark.explain.steps
 
+import io.joinless.engine.query.{JoinTree, RelationNode}
 import io.joinless.spark.explain.{ReadableSql, ReducedFacts, ViewTreeFacts}
 import io.joinless.spark.spec.{BlockShape, DerivedNames}
 
@@ -18,16 +19,32 @@ final private[steps] class JoinWords(shape: BlockShape, input: Int => Step) {
   /** @param inputs the steps below it, of which each stands for the relations `roles` */
   def step(inputs: Seq[Step], roles: Seq[Seq[Int]]): Step = {
     val apart = new Unlinked(facts.apart, called, r => input(r).role == Step.OneRow || isFlag(r))
-    val own = if (update == OfChange && shape.residuals.isEmpty) Step.Change else Step.Group
+    def reach(relation: Int): Step.Reach =
+      if (apart.meetsAll(relation)) Step.All
+      else if (shape.residuals.nonEmpty || walks.exists(_._1 == relation)) Step.Group
+      else Step.Change
     Step(
       title,
       on ++ matches ++ checks,
       Some(if (reduced.isDefined) "counts by join key" else "join keys"),
-      Some(apart.cost.getOrElse(update)),
-      if (apart.cost.isDefined) Step.All else own,
+      Some(apart.cost.getOrElse(cost)),
+      shape.relations.indices.map(reach).max,
       inputs,
-      reachFrom = roles.map(several => if (several.exists(apart.meetsAll)) Step.All else own)
+      reachFrom = roles.map(_.map(reach).max)
     )
+  }
+
+  /** The relations of which a change reads rows of another one, those above them in a tree. */
+  private val walks: Seq[(Int, Int)] = {
+    def below(tree: JoinTree): Seq[(Int, Int)] = tree.children.flatMap { child =>
+      val here = (tree, child) match {
+        case (RelationNode(parent, _, _), RelationNode(relation, _, _)) => Seq(relation -> parent)
+        case (RelationNode(parent, _, _), several) => several.children.flatMap(_.relations.headOption).map(_ -> parent)
+        case _ => Nil
+      }
+      here ++ below(child)
+    }
+    shape.reduction.fold(Seq(shape.tree))(_.components).flatMap(below)
   }
 
   private def title: String = {
@@ -85,16 +102,21 @@ final private[steps] class JoinWords(shape: BlockShape, input: Int => Step) {
     }
   }
 
-  private def update: String = reduced.fold(facts.update)(_.update) match {
-    case counted if counted.startsWith("one step per row") => s"$OfKey, and $results"
-    case amortised if amortised.endsWith("otherwise") => s"$results, and $OfOrder"
-    case _ if shape.residuals.nonEmpty => results
-    case _ => OfChange
+  private def cost: String = {
+    val results =
+      if (shape.residuals.isEmpty) "one step per result that changes"
+      else "one step per combination of rows with equal keys, also where a condition rejects it"
+    if (walks.nonEmpty) s"$results, $reads" else if (shape.residuals.isEmpty) s"O(1), and $results" else results
   }
 
-  private def results: String =
-    if (shape.residuals.isEmpty) "one step per result that changes"
-    else "one step per combination of rows with equal keys, also where a condition rejects it"
+  /** What is read of the relations above the one that changes. */
+  private def reads: String = {
+    val change = if (shape.reduction.exists(!_.once)) "a change of" else "the first or last row with a key of"
+    walks.map(_._2).distinct.map { parent =>
+      val below = walks.collect { case (r, `parent`) => called(r) }.distinct.mkString(" or ")
+      s"for $change $below also one per row of ${called(parent)} with its key"
+    }.mkString(", ")
+  }
 
   private def column(relation: Int, ordinal: Int): String = {
     val owner = shape.relations(relation)
@@ -103,10 +125,6 @@ final private[steps] class JoinWords(shape: BlockShape, input: Int => Step) {
 }
 
 private[steps] object JoinWords {
-  private val OfChange = "O(1), and one step per result that changes"
-  private val OfKey = "up to all stored rows with the same join key"
-  private val OfOrder =
-    s"O(1) on average where rows are deleted in the order of their insertion, otherwise $OfKey"
 
   /** A relation of a block for people: by its name in the query, or by the step that it is. */
   def called(shape: BlockShape, input: Int => Step)(relation: Int): String = {
