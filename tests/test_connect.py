@@ -16,7 +16,7 @@ import pytest
 from joinless import _jars
 from joinless.errors import EXTENSION_CLASS
 from joinless.session import EXPLAIN_PROVIDER
-from support.process import client_environment
+from support.process import client_environment, run_client
 
 ROOT = Path(__file__).parents[1]
 
@@ -77,13 +77,8 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
     }
-    client = subprocess.run(
-        [sys.executable, "-c", CLIENT, json.dumps(settings), str(tmp_path_factory.mktemp("connect"))],
-        env=client_environment(),
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    folder = tmp_path_factory.mktemp("connect")
+    client = run_client(CLIENT, json.dumps(settings), str(folder), folder=folder)
     assert client.returncode == 0, client.stderr[-3000:]
     answers: dict[str, Any] = json.loads(client.stdout.splitlines()[-1])
     return answers

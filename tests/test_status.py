@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,7 @@ from joinless import _jars
 from joinless.errors import EXTENSION_CLASS
 from support import delta_jars
 from support.database import kept, shop_in
-from support.process import client_environment
+from support.process import run_client
 from support.shop import SMALL, TABLES, Shop
 
 COUNTS = "SELECT customer, COUNT(*) AS n FROM orders GROUP BY customer"
@@ -226,14 +224,7 @@ def test_a_client_of_spark_connect_calls_them(ten: Shop) -> None:
         **SMALL,
     }
     folders = {table: str(ten.folder / table) for table in [*TABLES, *sorted(VIEWS)]}
-    client = subprocess.run(
-        [sys.executable, "-c", CLIENT, json.dumps(settings), json.dumps(folders)],
-        env=client_environment(),
-        cwd=ten.folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    client = run_client(CLIENT, json.dumps(settings), json.dumps(folders), folder=ten.folder)
     assert client.returncode == 0, client.stderr[-3000:]
     answers: dict[str, Any] = json.loads(client.stdout.splitlines()[-1])
     here = {row["view"]: row for row in joinless.status().collect()}

@@ -4,6 +4,7 @@ kills it or must start cold.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -35,6 +36,22 @@ def environment() -> dict[str, str]:
     """That of such a process."""
     path = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(joinless.__file__).parent.parent)])
     return {**os.environ, "PYTHONPATH": path}
+
+
+def run_client(code: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs the code of a client of Spark Connect, with a server of its own, in a folder. All servers
+    take one port, so one runs at a time.
+    """
+    with (Path(__file__).parents[2] / ".build" / "connect-server.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            env=client_environment(),
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
 
 
 def client_environment() -> dict[str, str]:

@@ -1,5 +1,6 @@
 package io.joinless.spark.explain
 
+import scala.annotation.tailrec
 import scala.util.Try
 
 import io.joinless.spark.plans.nodes.{Groups, JoinFreeJoin}
@@ -64,15 +65,17 @@ final private[explain] class ReadableSql(
     case Literal(value, dataType) => literal(e, value, dataType)
     case Alias(child, _) => written(child)
     case cast: Cast if isHidden(cast) => written(cast.child)
-    case Or(flag, Literal(null, _)) => written(flag)
+    case or: Or if alternatives(or).isDefined => written(alternatives(or).get)
     case If(flag, Literal.TrueLiteral, Literal(null, _)) => written(flag)
     case Or(a, b) => infix("OR", Levels.Or, a, b)
     case And(a, b) => infix("AND", Levels.And, a, b)
     case Not(EqualTo(a, b)) => compared("<>", a, b)
     case Not(IsNull(child)) => postfix(child, "IS NOT NULL")
-    case Not(child @ (_: Like | _: In | _: InSet | _: StartsWith | _: EndsWith | _: Contains)) =>
+    case Not(child @ (_: Like | _: In | _: InSet | _: StringPredicate | _: UnresolvedFunction)) =>
       val positive = written(child)
-      Sql("( LIKE '| IN \\()".r.replaceFirstIn(positive.text, " NOT$1"), positive.level)
+      val negative = "( LIKE '| IN \\()".r.replaceFirstIn(positive.text, " NOT$1")
+      if (positive.level == Levels.Compared && negative != positive.text) Sql(negative, positive.level)
+      else Sql(s"NOT ${inside(child, Levels.Not)}", Levels.Not)
     case Not(child) => Sql(s"NOT ${inside(child, Levels.Not)}", Levels.Not)
     case IsNull(child) => postfix(child, "IS NULL")
     case IsNotNull(child) => postfix(child, "IS NOT NULL")
@@ -231,26 +234,52 @@ private[explain] object ReadableSql {
 
   private def parsed(text: String): Option[Expression] = Try(CatalystSqlParser.parseExpression(text)).toOption.filter {
     case name: UnresolvedAttribute => name.nameParts != Seq(text) || isIdentifier(text)
+    case _: Alias => false // a name of two words
     case _ => true
   }
 
   /** The text with a column of the first part in place of each column of a union, which compiled
-    * queries call by the texts of all parts.
+    * queries call by the texts of all parts; and without the names of relations before brackets.
     */
-  private def withoutUnions(text: String): String = {
-    val begin = text.indexOf(OfUnion)
-    val union = Union.findFirstMatchIn(text)
-    if (begin >= 0) {
-      val end = closing(text, begin + OfUnion.indexOf("("))
-      withoutUnions(text.take(begin) + text.drop(end + 1))
-    } else if (union.isDefined) {
-      val (first, from) = (union.get.group(1), union.get.start)
-      withoutUnions(text.take(from) + first + text.drop(closing(text, from) + 1))
-    } else text
+  @tailrec private def withoutUnions(text: String): String = {
+    val (ofUnion, union) = (text.indexOf(OfUnion), text.indexOf(Union))
+    if (ofUnion >= 0) {
+      val end = closing(text, ofUnion + OfUnion.indexOf("("))
+      withoutUnions(text.take(ofUnion) + text.drop(end + 1))
+    } else if (union >= 0) {
+      val open = opening(text, union)
+      withoutUnions(text.take(open) + text.substring(open + 1, union) + text.drop(closing(text, open) + 1))
+    } else BeforeBracket.replaceAllIn(text, "")
   }
 
   private val OfUnion = " of (SELECT "
-  private val Union = "\\(((?:[^()]|\\([^()]*\\))*?) UNION ALL ".r
+  private val Union = " UNION ALL "
+  private val BeforeBracket = "\\br\\d+\\.(?=[('\\d])".r
+
+  /** The position of the last bracket before `at` that is still open there; 0 if there is none. */
+  private def opening(text: String, at: Int): Int = {
+    val depth = text.take(at).reverse.scanLeft(0)((d, c) => if (c == ')') d + 1 else if (c == '(') d - 1 else d)
+    val length = depth.indexOf(-1)
+    if (length < 0) 0 else at - length
+  }
+
+  /** The alternatives of a column in several groupings, by which compiled queries call it. */
+  private def alternatives(e: Expression): Option[Expression] = {
+    def all(e: Expression): Seq[Expression] = e match {
+      case Or(a, b) => all(a) ++ all(b)
+      case other => Seq(other)
+    }
+    def isNull(e: Expression): Boolean = e match {
+      case Literal(null, _) => true
+      case cast: Cast => isNull(cast.child)
+      case _ => false
+    }
+    val values = all(e)
+    val isNumber = values.forall { case Literal(_: Int, _) => true; case _ => false }
+    if (values.size == 1) None
+    else if (isNumber) Some(UnresolvedAttribute(Seq("grouping_id")))
+    else Option.when(values.exists(isNull) || values.distinct.size == 1)(values.find(!isNull(_)).getOrElse(values.head))
+  }
 
   /** The position of the bracket that closes the one at `open`; the end where none does. */
   private def closing(text: String, open: Int): Int = {

@@ -198,7 +198,21 @@ private[spark] object StepsOf {
     val steps = new StepsOf()
     val below = steps.step(rows)
     val details = columns.map(_.name).mkString(", ") +: steps.computed(rows, columns)
-    Repeats.marked(Step("Result", details, inputs = Seq(below)).withCostliest)
+    shortened(Repeats.marked(Step("Result", details, inputs = Seq(below)).withCostliest))
+  }
+
+  /** The longest text of a line. */
+  private val Longest = 400
+
+  private def shortened(step: Step): Step = {
+    def short(text: String) = if (text.length <= Longest) text else text.take(Longest) + " ..."
+    step.copy(
+      title = short(step.title),
+      details = step.details.map(short),
+      stores = step.stores.map(short),
+      cost = step.cost.map(short),
+      inputs = step.inputs.map(shortened)
+    )
   }
 
   private def lastName(place: String): String = place.stripSuffix("/").split("[./]").last
