@@ -7,7 +7,7 @@ seventh another number of cells. After each round `joinless.verify` compares eve
 query: the exit code is 0 only if all are equal each time.
 
 Run it with .venv/bin/python examples/shop.py; Delta's jar is fetched the first time. It takes a
-minute or two.
+few minutes.
 """
 
 from __future__ import annotations
