@@ -63,7 +63,8 @@ def svg(steps: Mapping[str, Any]) -> str:
     Args:
         steps: ``steps`` in the JSON of `Explanation`.
     """
-    rows = list(_rows(steps, 0, None, []))
+    rows: list[_Row] = []
+    _add(steps, 0, None, rows)
     indent = max(row.depth for row in rows) * _INDENT + 2 * _PADDING + 10
     starts: list[float] = [indent]
     for characters in _WIDTHS:
@@ -92,17 +93,16 @@ def svg(steps: Mapping[str, Any]) -> str:
     )
 
 
-def _rows(step: Mapping[str, Any], depth: int, parent: int | None, before: list[None]) -> Iterator[_Row]:
-    """The rows of a step and of all below it; `before` has an entry for each row so far."""
-    number, kind = step["number"], str(step["reach"])
+def _add(step: Mapping[str, Any], depth: int, parent: int | None, rows: list[_Row]) -> None:
+    """Adds the rows of a step and of all below it."""
+    number = step["number"]
     title = _wrapped(f"[{number}] {step['title']}" if number else step["title"], 0)
     details = [line for detail in step["details"] for line in _wrapped(detail, 0)]
-    own = len(before)
-    before.append(None)
     columns = ([*title, *details], _wrapped(step["stores"], 1), _wrapped(step["cost"], 2))
-    yield _Row(depth, kind, len(title), parent, columns)
+    own = len(rows)
+    rows.append(_Row(depth, str(step["reach"]), len(title), parent, columns))
     for below in step["inputs"]:
-        yield from _rows(below, depth + 1, own, before)
+        _add(below, depth + 1, own, rows)
 
 
 def _wrapped(text: str | None, column: int) -> list[str]:

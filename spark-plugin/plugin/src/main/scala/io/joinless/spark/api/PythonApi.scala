@@ -38,23 +38,27 @@ object PythonApi {
     *
     * @param isView the changes of its result are requested
     */
-  def explainText(df: Dataset[_], isView: Boolean = false): String = Explanation(df, isView).text
+  def explainText(df: Dataset[_], isView: Boolean = false): String = explained(df, isView)(_.text)
 
   /** What look-ups of the query's result will cost, each by values of some columns, as texts. */
   def lookupTexts(df: Dataset[_], lookups: java.util.List[java.util.List[String]]): java.util.List[String] =
-    Explanation(df).lookups(lookups.asScala.map(_.asScala.toSeq).toSeq).asJava
+    explained(df)(_.lookups(lookups.asScala.map(_.asScala.toSeq).toSeq)).asJava
 
   /** The join trees of the query's blocks, as a Mermaid drawing. */
-  def explainMermaid(df: Dataset[_]): String = Explanation(df).mermaid
+  def explainMermaid(df: Dataset[_]): String = explained(df)(_.mermaid)
 
   /** The join trees, reasons, cost and steps of the query as JSON; `isView` as for `explainText`. */
-  def explainJson(df: Dataset[_], isView: Boolean = false): String = Explanation(df, isView).json
+  def explainJson(df: Dataset[_], isView: Boolean = false): String = explained(df, isView)(_.json)
 
   /** The reasons of the joins that stay with Spark, as a JSON list of `code`, `sentence`, `advice`,
     * `arguments`; `isView` as for `explainText`.
     */
   def whyNotJson(df: Dataset[_], isView: Boolean = false): String =
-    JoinTreeGraph.json(Explanation(df, isView).reasons)
+    explained(df, isView)(explanation => JoinTreeGraph.json(explanation.reasons))
+
+  /** What is read of an explanation, with the settings of its session. */
+  private def explained[A](df: Dataset[_], isView: Boolean = false)(read: Explanation => A): A =
+    Inspection.within(df.sparkSession)(read(Explanation(df, isView)))
 
   /** The rows of `df`, a changelog or not, that are not older than `after`: a row is deleted when
     * the watermark reaches its time in `column` plus `after`.

@@ -26,7 +26,7 @@ import org.apache.spark.unsafe.types.UTF8String
 final private[explain] class ReadableSql(
     called: String => String = identity,
     isAmbiguous: String => Boolean = _ => false
-) {
+) extends PredicateHelper {
   import ReadableSql._
 
   def apply(expression: Expression): String = written(expression).text
@@ -51,7 +51,7 @@ final private[explain] class ReadableSql(
     * @param keys columns that are never NULL below
     */
   def conditions(condition: Expression, keys: Seq[Expression] = Nil): Seq[String] = {
-    val (notNull, others) = conjuncts(condition).partition(_.isInstanceOf[IsNotNull])
+    val (notNull, others) = splitConjunctivePredicates(condition).partition(_.isInstanceOf[IsNotNull])
     val read = others.flatMap(_.collect { case a: Attribute => a }) ++ keys
     val needed = notNull.filterNot(_.references.forall(a => read.exists(_.semanticEquals(a))))
     val all = others ++ needed
@@ -112,7 +112,7 @@ final private[explain] class ReadableSql(
 
   /** A column by its name, or by the text of the expression that it is. */
   private def column(name: String, owner: Option[String]): Sql =
-    if (isIdentifier(name)) Sql(owner.filter(_ => isAmbiguous(name)).fold("")(_ + ".") + name, Levels.Whole)
+    if (isName(name)) Sql(owner.filter(_ => isAmbiguous(name)).fold("")(_ + ".") + name, Levels.Whole)
     else read(name)
 
   private def infix(operator: String, level: Int, a: Expression, b: Expression): Sql =
@@ -161,7 +161,7 @@ final private[explain] class ReadableSql(
   }
 }
 
-private[explain] object ReadableSql {
+private[explain] object ReadableSql extends PredicateHelper {
 
   /** How columns are named above a plan: as in the nearest join below.
     *
@@ -210,15 +210,13 @@ private[explain] object ReadableSql {
   private val Identifier = "[A-Za-z_][A-Za-z_0-9]*".r
 
   /** Whether a name is one that a query can have without quotes. */
-  def isName(name: String): Boolean = isIdentifier(name)
+  def isName(name: String): Boolean = Identifier.matches(name)
 
   /** Whether a value is true or NULL, as columns are that say from which side of a join a row is. */
   def isFlag(value: Expression): Boolean = value match {
     case Or(_, Literal(null, _)) | If(_, Literal.TrueLiteral, Literal(null, _)) => true
     case _ => false
   }
-
-  private def isIdentifier(name: String) = Identifier.matches(name)
 
   /** Numbers are cast to the type of the other side; that is no part of a query's meaning. */
   private def isHidden(cast: Cast): Boolean = cast.dataType match {
@@ -233,7 +231,7 @@ private[explain] object ReadableSql {
   }
 
   private def parsed(text: String): Option[Expression] = Try(CatalystSqlParser.parseExpression(text)).toOption.filter {
-    case name: UnresolvedAttribute => name.nameParts != Seq(text) || isIdentifier(text)
+    case name: UnresolvedAttribute => name.nameParts != Seq(text) || isName(text)
     case _: Alias => false // a name of two words
     case _ => true
   }
@@ -244,11 +242,11 @@ private[explain] object ReadableSql {
   @tailrec private def withoutUnions(text: String): String = {
     val (ofUnion, union) = (text.indexOf(OfUnion), text.indexOf(Union))
     if (ofUnion >= 0) {
-      val end = closing(text, ofUnion + OfUnion.indexOf("("))
-      withoutUnions(text.take(ofUnion) + text.drop(end + 1))
+      val end = afterBracket(text, ofUnion + OfUnion.indexOf("("))
+      withoutUnions(text.take(ofUnion) + text.drop(end))
     } else if (union >= 0) {
       val open = opening(text, union)
-      withoutUnions(text.take(open) + text.substring(open + 1, union) + text.drop(closing(text, open) + 1))
+      withoutUnions(text.take(open) + text.substring(open + 1, union) + text.drop(afterBracket(text, open)))
     } else BeforeBracket.replaceAllIn(text, "")
   }
 
@@ -265,34 +263,22 @@ private[explain] object ReadableSql {
 
   /** The alternatives of a column in several groupings, by which compiled queries call it. */
   private def alternatives(e: Expression): Option[Expression] = {
-    def all(e: Expression): Seq[Expression] = e match {
-      case Or(a, b) => all(a) ++ all(b)
-      case other => Seq(other)
-    }
     def isNull(e: Expression): Boolean = e match {
       case Literal(null, _) => true
       case cast: Cast => isNull(cast.child)
       case _ => false
     }
-    val values = all(e)
+    val values = splitDisjunctivePredicates(e)
     val isNumber = values.forall { case Literal(_: Int, _) => true; case _ => false }
     if (values.size == 1) None
     else if (isNumber) Some(UnresolvedAttribute(Seq("grouping_id")))
     else Option.when(values.exists(isNull) || values.distinct.size == 1)(values.find(!isNull(_)).getOrElse(values.head))
   }
 
-  /** The position of the bracket that closes the one at `open`; the end where none does. */
-  private def closing(text: String, open: Int): Int = {
-    val depth = text.drop(open).scanLeft(0)((d, c) => if (c == '(') d + 1 else if (c == ')') d - 1 else d)
-    val length = depth.indexOf(0, 1)
-    if (length < 0) text.length else open + length - 1
-  }
+  /** The position after the bracket that closes the one at `open`; the end where none does. */
+  private def afterBracket(text: String, open: Int): Int =
+    Some(WindowTexts.closing(text, open)).filter(_ >= 0).getOrElse(text.length)
 
   private def plainNumber(text: String): String = Try(BigDecimal(text).bigDecimal.stripTrailingZeros.toPlainString)
     .getOrElse(text)
-
-  private def conjuncts(condition: Expression): Seq[Expression] = condition match {
-    case And(a, b) => conjuncts(a) ++ conjuncts(b)
-    case other => Seq(other)
-  }
 }

@@ -28,7 +28,7 @@ final private[steps] class GroupWords(groups: Groups, sql: ReadableSql, alias: E
       Some(stored),
       Some(if (reads.nonEmpty) reads.mkString("; ") else if (inAll) OneRow else s"$OneRow per group"),
       if (reads.isEmpty) Step.Change else if (inAll && best.isEmpty) Step.All else Step.Group,
-      Seq(if (ofMatches && below.title == "UNION ALL") below.copy(title = "Keys of both sides") else below),
+      Seq(if (ofMatches && below.role == Step.Union) below.copy(title = "Keys of both sides") else below),
       role = if (ofMatches) Step.Matches else if (inAll && best.isEmpty) Step.OneRow else Step.Rows
     )
   }
@@ -79,7 +79,7 @@ final private[steps] class GroupWords(groups: Groups, sql: ReadableSql, alias: E
 
   /** Which columns of the sides of a join are equal where there is a match. */
   private def sides(below: Step): Option[String] =
-    unionBelow(groups.child).filter(_ => below.title == "UNION ALL").map { union =>
+    unionBelow(groups.child).filter(_ => below.role == Step.Union).map { union =>
       val (left, right) = (union.children.head, union.children.last)
       val equal = groups.shape.columns.indices.map { i =>
         val sides = Seq(left, right).map(side => ReadableSql.above(side).apply(of(side.output(i), side)))
@@ -120,11 +120,11 @@ private[steps] object GroupWords {
     val keys = groups.output.take(groups.shape.columns.size)
     val flags = groups.output.slice(keys.size, groups.output.size - 2) // the last ones: of the left side, the weight
     def isFlag(e: Expression) = e.references.nonEmpty && e.references.forall(a => flags.exists(_.exprId == a.exprId))
-    val absent = condition.collect { case Not(e) if isFlag(e) => e }
+    val isAbsent = condition.exists { case Not(e) => isFlag(e); case _ => false }
     val names = keys.map(key => ReadableSql.above(groups.child).apply(key)).mkString(", ")
     val read = condition.references.exists(a => flags.exists(_.exprId == a.exprId))
     Option.when(firstRows(groups).isEmpty && keys.nonEmpty && read)(
-      if (absent.isEmpty) s"$names with a match" else s"$names without a match"
+      if (isAbsent) s"$names without a match" else s"$names with a match"
     )
   }
 

@@ -1,18 +1,16 @@
 package io.joinless.spark.explain.steps
 
 import io.joinless.engine.query.{JoinTree, RelationNode}
-import io.joinless.spark.explain.{ReadableSql, ReducedFacts, ViewTreeFacts}
+import io.joinless.spark.explain.{ReadableSql, ViewTreeFacts}
 import io.joinless.spark.spec.{BlockShape, DerivedNames}
+import org.apache.spark.sql.catalyst.util.quoteIdentifier
 
 /** A join as a step: what is joined on which columns, what it stores, and what a change costs.
   *
   * @param input the step that a relation is
   */
 final private[steps] class JoinWords(shape: BlockShape, input: Int => Step) {
-  import JoinWords._
-
   private val facts = ViewTreeFacts(shape)
-  private val reduced = shape.reduction.map(ReducedFacts(shape, _))
   private val called = JoinWords.called(shape, input) _
   private val sql = ReadableSql.of(shape, r => Option.when(!isMade(r))(called(r)))
 
@@ -26,7 +24,7 @@ final private[steps] class JoinWords(shape: BlockShape, input: Int => Step) {
     Step(
       title,
       on ++ matches ++ checks,
-      Some(if (reduced.isDefined) "counts by join key" else "join keys"),
+      Some(if (shape.reduction.isDefined) "counts by join key" else "join keys"),
       Some(apart.cost.getOrElse(cost)),
       shape.relations.indices.map(reach).max,
       inputs,
@@ -120,7 +118,7 @@ final private[steps] class JoinWords(shape: BlockShape, input: Int => Step) {
 
   private def column(relation: Int, ordinal: Int): String = {
     val owner = shape.relations(relation)
-    sql(s"${quoted(owner.name)}.${quoted(shape.stored(owner)(ordinal).name)}")
+    sql(s"${quoteIdentifier(owner.name)}.${quoteIdentifier(shape.stored(owner)(ordinal).name)}")
   }
 }
 
@@ -139,7 +137,4 @@ private[steps] object JoinWords {
       ViewTreeFacts(shape).neededUntil.collect { case (relation, time) if relations.contains(relation) => time }
     if (until.isEmpty) "" else s", until the watermark reaches ${until.distinct.mkString(", ")}"
   }
-
-  /** A name in SQL's spelling. */
-  private def quoted(name: String): String = s"`${name.replace("`", "``")}`"
 }

@@ -70,10 +70,10 @@ private[spark] object Step {
   /** What a change can make a step read: a part of its state that does not depend on how much is
     * stored, what is stored of a key or group, or all of an input.
     */
-  sealed abstract class Reach(val name: String)
-  case object Change extends Reach("change")
-  case object Group extends Reach("group")
-  case object All extends Reach("all")
+  sealed abstract class Reach(val name: String, val mark: String)
+  case object Change extends Reach("change", "")
+  case object Group extends Reach("group", "! ")
+  case object All extends Reach("all", "!! ")
 
   object Reach {
     implicit val ordering: Ordering[Reach] = Ordering.by(Seq(Change, Group, All).indexOf(_))
@@ -84,6 +84,9 @@ private[spark] object Step {
 
   /** Rows of the query. */
   case object Rows extends Role
+
+  /** Rows of the query, all those of several inputs. */
+  case object Union extends Role
 
   /** One row at most. */
   case object OneRow extends Role

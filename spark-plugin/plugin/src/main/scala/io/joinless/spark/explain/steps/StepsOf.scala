@@ -77,7 +77,7 @@ final private[spark] class StepsOf private () {
     val inputs = union.children.map(child => step(child, positions.flatMap(child.output.lift)))
     if (inputs.exists(_.role == Step.Matches))
       Step("Rows, or NULLs where there is no match", inputs = inputs, role = Step.Padded)
-    else Step("UNION ALL", inputs = inputs)
+    else Step("UNION ALL", inputs = inputs, role = Step.Union)
   }
 
   /** The columns of the result that are computed from others, each with its expression. */

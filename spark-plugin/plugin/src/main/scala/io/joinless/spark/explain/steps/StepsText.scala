@@ -21,8 +21,7 @@ private[spark] object StepsText {
     */
   private def lines(step: Step, first: String, rest: String): Seq[String] = {
     val number = step.number.fold("")(n => s"[$n] ")
-    val mark = if (step.reach == Step.Change) "" else if (step.reach == Step.Group) "! " else "!! "
-    val more = step.details ++ step.stores.map(s => s"stores: $s") ++ step.cost.map(c => s"${mark}cost: $c")
+    val more = step.details ++ step.stores.map(s => s"stores: $s") ++ step.cost.map(c => s"${step.reach.mark}cost: $c")
     val bar = if (step.inputs.isEmpty) "   " else "|  "
     val children = step.inputs.zipWithIndex.flatMap { case (input, i) =>
       lines(input, s"$rest+- ", rest + (if (i == step.inputs.size - 1) "   " else "|  "))

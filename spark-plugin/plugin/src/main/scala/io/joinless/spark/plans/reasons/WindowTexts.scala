@@ -33,7 +33,7 @@ private[spark] object WindowTexts {
   }
 
   /** The position after the bracket that closes the one at `open`; −1 where none does. */
-  private def closing(text: String, open: Int): Int = {
+  def closing(text: String, open: Int): Int = {
     val depth = text.substring(open).scanLeft(0)((d, c) => if (c == '(') d + 1 else if (c == ')') d - 1 else d)
     val at = depth.indexOf(0, 1)
     if (at < 0) -1 else open + at
