@@ -18,6 +18,7 @@ from joinless.errors import (
     ViewError,
 )
 from joinless.estimate import estimate
+from joinless.evolve import Evolution, evolve
 from joinless.lookup import lookup, weight_of
 from joinless.plan import Explanation, Reason, explain, why_not
 from joinless.replace import replace
@@ -34,6 +35,7 @@ __all__ = [
     "ApplyChangesError",
     "ConnectUnsupportedError",
     "EstimateError",
+    "Evolution",
     "Explanation",
     "ExtensionNotInstalledError",
     "JoinlessError",
@@ -51,6 +53,7 @@ __all__ = [
     "enumerate_full",
     "error",
     "estimate",
+    "evolve",
     "expire",
     "explain",
     "latest",

@@ -55,6 +55,21 @@ def changelog(df: DataFrame, change_type: str | None, weight: str | None) -> Dat
     return DataFrame(_api(df, "joinless.changelog").changelog(df._jdf, change_type, weight), df.sparkSession)
 
 
+def evolution(df: DataFrame, checkpoint: str) -> dict[str, Any]:
+    """From what a query would begin that takes over from the query of a checkpoint."""
+    return dict(json.loads(_api(df, "joinless.evolve").evolution(df._jdf, checkpoint)))
+
+
+def evolve(session: SparkSession, checkpoint: str, old: str) -> None:
+    """Lets the query that will have a checkpoint take over from the query of another one."""
+    _python_api(session._jvm).evolve(session._jsparkSession, checkpoint, old)
+
+
+def has_batch(session: SparkSession, checkpoint: str) -> bool:
+    """Whether a checkpoint has a committed batch."""
+    return bool(_python_api(session._jvm).hasBatch(session._jsparkSession, checkpoint))
+
+
 def rows(df: DataFrame) -> DataFrame:
     """Returns `df`, marked so that each change counts as a row."""
     return DataFrame(_api(df, "joinless.rows").rows(df._jdf), df.sparkSession)

@@ -11,6 +11,7 @@ import io.joinless.spark.changes.{
 }
 import io.joinless.spark.checkpoint.StreamContext
 import io.joinless.spark.conf.JoinlessConf
+import io.joinless.spark.evolve.TakeStoredRows
 import io.joinless.spark.inspect.{Inspection, SqlText}
 import io.joinless.spark.planner.JoinFreeStrategy
 import io.joinless.spark.procedures.JoinlessCatalog
@@ -23,6 +24,7 @@ import io.joinless.spark.start.{
   ShareSources,
   SparkCheck,
   StartCheck,
+  TakeOver,
   WholeBatches
 }
 import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
@@ -52,8 +54,10 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectPostHocResolutionRule(new MaskStreams(_))
     extensions.injectPostHocResolutionRule(new StartCheck(_))
     extensions.injectPostHocResolutionRule(new ShareSources(_))
+    extensions.injectPostHocResolutionRule(new TakeOver(_))
     extensions.injectPostHocResolutionRule(new WholeBatches(_))
     extensions.injectPlanNormalizationRule(new LookAtDeltas(_))
+    extensions.injectPlanNormalizationRule(new TakeStoredRows(_))
     extensions.injectPlanNormalizationRule { session =>
       new HideIdleSources(
         () => StreamContext.runState(session),

@@ -6,6 +6,7 @@ import io.joinless.spark.changes.Changes
 import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.conf.Built
 import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.evolve.{BeginWithStoredRows, Evolution}
 import io.joinless.spark.explain.JoinTreeGraph
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.values.DeltaForm
@@ -175,6 +176,26 @@ object PythonApi {
 
   /** The id of the query that a checkpoint with a committed batch belongs to. */
   def queryOf(session: SparkSession, checkpoint: String): String = new CheckpointLogs(session, checkpoint).query
+
+  /** How a query would take over from the query of a checkpoint, as JSON: from which batch, which
+    * streams with stored rows, and which it reads again and why.
+    */
+  def evolution(df: Dataset[_], checkpoint: String): String = {
+    val evolution = Evolution(df.toDF(), checkpoint)
+    compact(render(JObject(
+      "batch" -> JLong(evolution.batch),
+      "stored" -> JArray(evolution.stored.map(JString(_)).toList),
+      "again" -> JObject(evolution.again.map { case (name, why) => name -> JString(why) }.toList)
+    )))
+  }
+
+  /** Lets the query that will have a checkpoint take over from the query of another one. */
+  def evolve(session: SparkSession, checkpoint: String, from: String): Unit =
+    BeginWithStoredRows.request(session, checkpoint, from)
+
+  /** Whether a checkpoint has a committed batch. */
+  def hasBatch(session: SparkSession, checkpoint: String): Boolean =
+    new CheckpointLogs(session, checkpoint).batches.nonEmpty
 
   /** `df` as a stream whose rows are plain rows, even if `df` is a change feed. */
   def rows(df: Dataset[_]): DataFrame = Changes.rows(df.toDF())

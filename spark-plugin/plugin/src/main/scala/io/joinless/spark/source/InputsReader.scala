@@ -1,14 +1,10 @@
 package io.joinless.spark.source
 
-import scala.collection.mutable
-
-import io.joinless.spark.placement.Cells
 import io.joinless.spark.spec.{BlockSpec, Roles}
-import io.joinless.spark.state.{CommittedStores, RowWords}
+import io.joinless.spark.state.CommittedStores
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.connector.read.PartitionReader
-import org.apache.spark.sql.joinless.CellBlocks
 import org.apache.spark.sql.types.{LongType, StringType, StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -24,25 +20,17 @@ final private[source] case class InputsReaderFactory(
   override protected def reader(cell: Int): PartitionReader[InternalRow] = new InputsReader(this, cell)
 }
 
-/** The stored rows of one cell, but those that an earlier cell holds too.
-  *
-  * Rows of append-only inputs are read straight from the log, block by block. For a row of a
-  * changelog the log holds several counts, of which the latest is valid: these rows are read from
-  * the rebuilt view tree, after the others.
-  */
+/** The stored rows of one cell, but those that an earlier cell holds too, once for each role. */
 final private[source] class InputsReader(scan: InputsReaderFactory, cell: Int) extends PartitionReader[InternalRow] {
-  private[this] val spec = scan.spec
-  private[this] val roles: Long = Roles.of(scan.relations.filter(Cells.isFirst(spec, _, cell)))
-  private[this] val ofChangelogs: Long =
-    Roles.of(spec.relations.indices.filter(r => spec.inputs(spec.relations(r).input).retractable))
-  private[this] val stored = spec.relations.indices.map(r => new StoredRow(scan, r)).toArray
-  private[this] val tree = new CellTree(spec, scan.stores, cell, scan.cacheMaxBytes)
-  private[this] var log: CellBlocks = _
+  private[this] val stored = scan.spec.relations.indices.map(r => new StoredRow(scan, r)).toArray
+  private[this] val all = new StoredRows(scan.spec, scan.stores, cell, Roles.of(scan.relations), scan.cacheMaxBytes)
   private[this] var rows: Iterator[InternalRow] = _
   private[this] var current: InternalRow = _
 
   override def next(): Boolean = {
-    if (rows == null) rows = appended() ++ counted()
+    if (rows == null) rows = all.rows.flatMap { row =>
+      scan.spec.relations.indices.iterator.filter(Roles.contains(row.roles, _)).map(stored(_)(row.columns, row.count))
+    }
     val more = rows.hasNext
     current = if (more) rows.next() else null
     more
@@ -52,56 +40,8 @@ final private[source] class InputsReader(scan: InputsReaderFactory, cell: Int) e
 
   override def close(): Unit = {
     rows = Iterator.empty
-    if (log != null) log.close()
-    tree.close()
+    all.close()
   }
-
-  /** The rows of append-only inputs, block by block. Rows are copied out of a block before the next
-    * one is read.
-    */
-  private def appended(): Iterator[InternalRow] = {
-    val wanted = roles & ~ofChangelogs
-    if (wanted == 0L) Iterator.empty
-    else {
-      log = scan.stores.open(cell)
-      val reader = tree.logReader((roles, _, _, _) => roles & wanted)
-      val block = mutable.ArrayBuffer.empty[(Long, UnsafeRow)]
-      log.blocks.flatMap { case (key, value) =>
-        block.clear()
-        reader.read(key, value) { (roles, _, input, base, offset, bytes) =>
-          val row = new UnsafeRow(spec.inputs(input).columns.size)
-          row.pointTo(base, offset, bytes)
-          block += roles -> row
-        }
-        block.iterator.flatMap { case (roles, row) => relationsOf(roles).map(stored(_)(row, 1L)) }
-      } ++ Iterator.single(()).flatMap { _ =>
-        val _ = reader.finish(); Iterator.empty[InternalRow]
-      }
-    }
-  }
-
-  /** The rows of changelogs, with their counts. */
-  private def counted(): Iterator[InternalRow] = {
-    val wanted = roles & ofChangelogs
-    if (wanted == 0L) Iterator.empty
-    else {
-      val views = tree.rebuilt((roles, _, _, _) => roles & wanted)
-      for {
-        r <- relationsOf(wanted)
-        input = spec.relations(r).input
-        arena = views.arena(input)
-        view = new UnsafeRow(spec.inputs(input).columns.size)
-        row <- (0 until arena.limit).iterator if views.multiplicity(r, row) != 0L
-      } yield {
-        view.pointTo(arena.page(row), RowWords.offset(arena, row), 8 * arena.words(row))
-        stored(r)(view, views.multiplicity(r, row))
-      }
-    }
-  }
-
-  /** The relations in a bit set. */
-  private def relationsOf(roles: Long): Iterator[Int] =
-    spec.relations.indices.iterator.filter(Roles.contains(roles, _))
 }
 
 /** Rows of one relation as output rows. The same object each time. */
