@@ -197,6 +197,8 @@ ADVICE: dict[str, Callable[[World], object]] = {
 #: Conditions whose advice a test of another file follows, here or in Scala; or why none can.
 ELSEWHERE = {
     "JOINLESS_APPLY_CHANGES.COLUMNS_DIFFER": "test_a_view_of_other_columns_or_conditions_works_as_its_error_advises",
+    "JOINLESS_EVOLVE.BEGUN": "test_a_query_takes_over_from_another_one_and_both_go_on",
+    "JOINLESS_EVOLVE.OTHER_QUERY": "test_a_first_batch_that_is_killed_runs_again",
     "JOINLESS_APPLY_CHANGES.KEY_NOT_UNIQUE": "test_a_key_that_is_not_unique_is_left_out_as_its_error_advises",
     "JOINLESS_APPLY_CHANGES.TARGET_NOT_EMPTY": "test_a_table_that_holds_rows_is_filled_as_its_error_advises",
     "JOINLESS_APPLY_CHANGES.CHECKPOINT_BEHIND": "test_a_checkpoint_that_is_an_older_copy_is_refused",

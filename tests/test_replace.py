@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException, IllegalArgumentException, StreamingQueryException
+from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import SparkSession
 
 import joinless
@@ -140,6 +140,7 @@ def test_an_old_query_elsewhere_can_write_no_more(shop: Shop, monkeypatch: pytes
     old = joinless.materialize(COUNTS, "view", trigger="0 seconds")
     old.processAllAvailable()
     monkeypatch.setattr(_jvm, "active_query", lambda _: (_ for _ in ()).throw(AnalysisException("not here")))
+    monkeypatch.setattr(_jvm, "check_not_running", lambda *_: None)
     joinless.replace("view", LARGE, trigger="availableNow", name="new").awaitTermination()
     shop.commit("orders", "INSERT INTO {t} VALUES (900, 1, 1, 9)")
     with pytest.raises(StreamingQueryException, match="TARGET_TAKEN"):
@@ -213,10 +214,10 @@ def test_a_call_while_the_view_runs_is_refused_and_the_view_goes_on(shop: Shop) 
     query = joinless.materialize(COUNTS, "view", trigger="0 seconds")
     query.processAllAvailable()
     version = shop.version("view")
-    with pytest.raises(IllegalArgumentException, match="already active"):
-        joinless.materialize(COUNTS, "view")
-    with pytest.raises(AnalysisException, match="STATE_MISMATCH"):
-        joinless.materialize(LARGE, "view")
+    for text, name in [(COUNTS, None), (COUNTS, "another"), (LARGE, None)]:
+        with pytest.raises(joinless.ViewError, match=f"is running, by the query view. .*{query.id}") as refused:
+            joinless.materialize(text, "view", name=name)
+        assert refused.value.getCondition() == "JOINLESS_VIEW.RUNNING"
     assert shop.version("view") == version
     shop.commit("orders", "INSERT INTO {t} VALUES (900, 1, 1, 9)")
     query.processAllAvailable()

@@ -17,6 +17,7 @@ LAYERS = {
     "procedures": "the catalog of the procedures that `CALL` runs",
     "views": "Delta tables that are kept equal to queries: their records, their state, whether they are right",
     "start": "rules around the start of a query",
+    "evolve": "queries that begin with the stored rows of another one",
     "planner": "the strategy: a block's operators and its shares",
     "source": "the complete result and the inputs, as batch tables",
     "compile": "a query of which changes are requested: the compiler and its steps",

@@ -124,6 +124,20 @@ def started(session: SparkSession, location: str, query: StreamingQuery) -> None
     _python_api(session._jvm).started(location, query._jsq)
 
 
+def check_not_running(session: SparkSession, view: str, location: str) -> None:
+    """Raises a `ViewError` if a query of this process keeps the table in this folder."""
+    with view_errors():
+        _python_api(session._jvm).checkNotRunning(view, location)
+
+
+def failure(query: StreamingQuery) -> str | None:
+    """Why a query has stopped, in one line with its condition; None on Spark Connect."""
+    if not hasattr(query, "_jsq"):
+        return None
+    found = _running_api().failure(query._jsq)
+    return None if found is None else str(found)
+
+
 def status(session: SparkSession, views: list[str] | None) -> DataFrame:
     """What views are doing, a row for each; all views of the current database by default."""
     api = _installed(session, "joinless.status")

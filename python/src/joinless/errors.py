@@ -114,7 +114,7 @@ PACKAGE = {
 }
 
 #: Conditions of the plugin that say what is wrong with a view that is named.
-VIEW = {f"JOINLESS_VIEW.{what}" for what in ("COLUMNS", "NOT_A_VIEW", "NO_BATCH", "NO_QUERY")}
+VIEW = {f"JOINLESS_VIEW.{what}" for what in ("COLUMNS", "NOT_A_VIEW", "NO_BATCH", "NO_QUERY", "RUNNING")}
 
 
 class ExtensionNotInstalledError(JoinlessError):
@@ -148,7 +148,7 @@ class SparkVersionError(JoinlessError):
 
 
 class ViewError(JoinlessError):
-    """``JOINLESS_VIEW.*``: why a table is not compared with its query, or not given another one."""
+    """``JOINLESS_VIEW.*``: why a view is not started, not compared with its query, or not given another one."""
 
     def __init__(self, error: PySparkException) -> None:
         condition, sql_state = error.getCondition() or "", error.getSqlState()
@@ -167,7 +167,7 @@ APPLY_CHANGES = {
     "JOINLESS_APPLY_CHANGES.COLUMN_NAME": (
         "42602",
         "The result has a column <column>. Delta allows no space and none of ,;{}()= in the name of a column of the "
-        "target <target>. Give the column a name: <column> AS name.",
+        "target <target>. Give the column a name: `<column>` AS name.",
     ),
     "JOINLESS_APPLY_CHANGES.COLUMNS_DIFFER": (
         "42K0G",
@@ -204,8 +204,8 @@ APPLY_CHANGES = {
     "JOINLESS_APPLY_CHANGES.ROW_NOT_IN_TARGET": (
         "23000",
         "The target <target> holds <present> copies of the row <row>, which a change of <change> deletes. Something "
-        "else has changed the target, or it is not of this checkpoint: fill it anew from an empty table and a new "
-        "checkpoint.",
+        "else has changed the target, or it is not of this checkpoint. joinless.replace(view) writes the table of a "
+        "view anew. Fill another target anew from an empty table and a new checkpoint.",
     ),
     "JOINLESS_APPLY_CHANGES.TARGET_GONE": (
         "55000",

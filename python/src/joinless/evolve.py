@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from joinless import _arguments, _jvm
-from joinless.tables import of_text
+from joinless.tables import of_query
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def evolve(
     old = _arguments.as_path("joinless.evolve", "old_checkpoint", old_checkpoint)
     new = _arguments.as_path("joinless.evolve", "new_checkpoint", new_checkpoint)
     _arguments.flag("joinless.evolve", "dry_run", dry_run)
-    df = of_text("joinless.evolve", query, tables) if isinstance(query, str) else query
+    df = of_query("joinless.evolve", query, tables)
     found = evolution(df, old)
     if not dry_run:
         _jvm.evolve(df.sparkSession, new, old)

@@ -57,12 +57,12 @@ def replace(
     """Gives a view another query, or another number of cells.
 
     The new query begins with the rows that the old one has stored, as far as these have what it
-    needs, and reads the other tables again, into a table of its own. The view goes on meanwhile.
-    Without another query or number of cells it reads all tables again. Then one commit brings the view's table to the new result: rows that are equal
-    stay, or all are written where the columns differ. The old query stops, and the new one
-    continues. If this is interrupted, the view has the rows of the old query or of the new one:
-    call `replace` again, or `materialize` with the new query once ``joinless.query`` in the
-    properties of the table is its text.
+    needs, and reads the other tables again, into a table of its own. Without another query or
+    number of cells it reads all tables again. The view goes on meanwhile. Then one commit brings
+    the view's table to the new result: rows that are equal stay, or all are written where the
+    columns differ. The old query stops, and the new one continues. If this is interrupted, the view
+    has the rows of the old query or of the new one: call `replace` again, or `materialize` with the
+    new query once ``joinless.query`` in the properties of the table is its text.
 
     >>> joinless.materialize("SELECT dst FROM links", "seen", trigger="availableNow").awaitTermination()
     >>> query = joinless.replace("seen", "SELECT dst, COUNT(*) AS n FROM links GROUP BY dst")

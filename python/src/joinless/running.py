@@ -250,7 +250,8 @@ def error(query: StreamingQuery | str) -> PySparkException | None:
         AnalysisException: ``JOINLESS_QUERY_NOT_FOUND``, with the names of the active queries.
         TypeError, ValueError: an argument of another type or value.
     """
-    causes = list(_causes(found("joinless.error", query).exception()))
+    running = found("joinless.error", query)
+    causes = list(_causes(running.exception()))
     if (named := _named(causes)) is not None:
         return named
     texts = [str(cause) for cause in reversed(causes)]
@@ -258,7 +259,8 @@ def error(query: StreamingQuery | str) -> PySparkException | None:
         return raised
     for parts in filter(None, map(_CONDITION_IN_TEXT.search, texts)):
         return JoinlessError(parts[1], parts[2], None, parts[3])
-    return _of_spark(causes) or _of_spark(_causes_in_function(texts)) or _error_at_end(texts)
+    line = _jvm.failure(running) or ""
+    return _of_spark(causes) or _of_spark(_causes_in_function(texts)) or _error_at_end(texts) or _error_at_end([line])
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

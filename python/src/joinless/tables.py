@@ -72,6 +72,22 @@ def sql(query: str, tables: Mapping[str, DataFrame] | None = None) -> DataFrame:
     return of_text("joinless.sql", query, tables)
 
 
+def of_query(
+    function: str, query: DataFrame | str, tables: Mapping[str, DataFrame] | None, database: str | None = None
+) -> DataFrame:
+    """The query of a function that takes a DataFrame or a text.
+
+    Args:
+        database: names in a text without a database belong to this one; None for the current one.
+    """
+    if tables is not None and not isinstance(query, str):
+        raise ValueError(f"{function} takes tables only with the text of a query")
+    df = of_text(function, query, tables, database) if isinstance(query, str) else query
+    if not hasattr(df, "sparkSession"):
+        raise TypeError(f"{function} takes a DataFrame or the text of a query as query, and got {query!r}")
+    return df
+
+
 def of_text(
     function: str, query: str, tables: Mapping[str, DataFrame] | None, database: str | None = None
 ) -> DataFrame:

@@ -18,7 +18,7 @@ from joinless._staged import Staged
 from joinless._target import Target
 from joinless.apply import apply_changes
 from joinless.changes import enumerate_deltas
-from joinless.tables import of_text
+from joinless.tables import of_query
 
 #: The trigger that processes the available data and ends.
 _AVAILABLE = "availableNow"
@@ -84,6 +84,7 @@ def materialize(
             by a batch; `joinless.error(query)` returns them.
         TypeError, ValueError: an argument of another type or value, or a trigger that is no
             interval.
+        ViewError: ``JOINLESS_VIEW.RUNNING`` if this process runs the view already.
         IllegalArgumentException: a query of this name runs already.
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
@@ -129,11 +130,7 @@ def prepared(
     _check_trigger(function, trigger)
     _arguments.text(function, "name", name, optional=True)
     columns = _arguments.as_columns(function, "key", key)
-    if tables is not None and not isinstance(query, str):
-        raise ValueError(f"{function} takes tables only with the text of a query")
-    df = of_text(function, query, tables, database) if isinstance(query, str) else query
-    if not hasattr(df, "sparkSession"):
-        raise TypeError(f"{function} takes a DataFrame or the text of a query as query, and got {query!r}")
+    df = of_query(function, query, tables, database)
     deltas = enumerate_deltas(df, "weight")
     record = ViewRecord(None, None, (), None)
     if isinstance(query, str):
@@ -149,6 +146,8 @@ def start(view: Prepared, into: str, checkpoint: str | None, name: str | None) -
     if begun := Staged.begun(session, target, there):
         begun.finish()
         there = target.found(session)
+    if there is not None:
+        _jvm.check_not_running(session, into, there.location)
     before = None if there is None else ViewRecord.of(there.properties)
     if checkpoint is None and before is not None:
         checkpoint = before.checkpoint

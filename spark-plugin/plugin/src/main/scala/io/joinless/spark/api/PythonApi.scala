@@ -13,7 +13,16 @@ import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.source.{FullResult, Lookups, ResultsOnDemand}
 import io.joinless.spark.spec.StateFormat
 import io.joinless.spark.tables.{QueryOverTables, ViewFolders}
-import io.joinless.spark.views.{Advice, Explanation, KeptView, StartedQueries, Status, Verification, ViewRecord}
+import io.joinless.spark.views.{
+  Advice,
+  Explanation,
+  Failure,
+  KeptView,
+  StartedQueries,
+  Status,
+  Verification,
+  ViewRecord
+}
 import org.apache.spark.sql.joinless.{CheckpointLogs, DeltaDetail, Plans, QueryTexts, StreamLeaf}
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.{Column, DataFrame, Dataset, SparkSession}
@@ -134,6 +143,12 @@ object PythonApi {
 
   /** Notes the query that keeps the table in this folder. */
   def started(location: String, query: StreamingQuery): Unit = StartedQueries.add(location, query)
+
+  /** Refuses to start a view that is running. */
+  def checkNotRunning(view: String, location: String): Unit = StartedQueries.checkNotRunning(view, location)
+
+  /** Why a query has stopped, as `[CONDITION] text`; null while it runs, and if it was stopped. */
+  def failure(query: StreamingQuery): String = Failure.line(query).orNull
 
   /** What views are doing, a row for each.
     *

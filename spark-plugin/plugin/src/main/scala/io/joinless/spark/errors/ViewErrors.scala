@@ -13,6 +13,10 @@ object ViewErrors {
   def noBatch(view: String): JoinlessAnalysisException =
     JoinlessErrors.analysis("JOINLESS_VIEW.NO_BATCH", "view" -> view)
 
+  /** A view that is to be started is running. */
+  def running(view: String, query: String, id: String): JoinlessAnalysisException =
+    JoinlessErrors.analysis("JOINLESS_VIEW.RUNNING", "view" -> view, "query" -> query, "id" -> id)
+
   /** The query of a view cannot be run again.
     *
     * @param frames the DataFrames that its text reads; empty if it has no text

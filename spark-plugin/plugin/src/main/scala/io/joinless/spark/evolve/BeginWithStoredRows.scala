@@ -9,8 +9,8 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.joinless.{CheckpointBeginning, CheckpointFolder, SparkMembers}
 
-/** When a query starts: records what its blocks will store of which stream; and where the checkpoint
-  * says so ([[Beginning]]), lets the first batch end where another query stood
+/** When a query starts: records what its blocks will store of which stream; and where the
+  * checkpoint says so ([[Beginning]]), lets the first batch end where another query stood
   * ([[CheckpointBeginning]]).
   *
   * The offsets are written last: an interrupted start leaves a checkpoint that has not begun.

@@ -11,8 +11,8 @@ import org.json4s.jackson.JsonMethods.{compact, parse, render}
   *
   * @param from the checkpoint of another query, whose stored rows it takes
   * @param batch of that query; None as long as this query was not started
-  * @param taken for each scan in whose place rows are read: its position, the operator that has stored
-  *   them and the number of their relation there
+  * @param taken for each scan in whose place rows are read: its position, the operator that has
+  *   stored them and the number of their relation there
   */
 final private[spark] case class Beginning(from: String, batch: Option[Long], taken: Seq[Seq[Long]]) {
 

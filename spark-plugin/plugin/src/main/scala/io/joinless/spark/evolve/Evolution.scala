@@ -6,24 +6,23 @@ import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.marks.DeltaOutput
 import io.joinless.spark.plans.values.DeltaForm
-import io.joinless.spark.spec.{StoredRelation, StoredRelations}
-import org.apache.spark.sql.catalyst.expressions.{ExprId, Expression}
+import io.joinless.spark.spec.StoredRelations
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.joinless.{CheckpointLogs, Plans}
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
-/** How a query that has not begun takes over from another one: where it reads rows that the other query
-  * has stored as of a batch, and which of its streams it reads from their beginning.
+/** How a query that has not begun takes over from another one: where it reads rows that the other
+  * query has stored as of a batch, and which of its streams it reads from their beginning.
   *
-  * A stream is taken over where all that is read of it is among the stored rows. Then the query goes
-  * on in the stream where the other query stood. Invariant: after the first batch the query has of
-  * such a stream what it would have if it had read it up to there. A stream of which it needs more is
-  * read from its beginning.
+  * A stream is taken over where all that is read of it is among the stored rows. Then the query
+  * goes on in the stream where the other query stood. Invariant: after the first batch the query
+  * has of such a stream what it would have if it had read it up to there. A stream of which it
+  * needs more is read from its beginning.
   *
   * @param batch of the other query
   * @param taken what is read of stored rows
-  * @param offsets one for each scan: where the other query stood; None where the stream is read from
-  *   its beginning
+  * @param offsets one for each scan: where the other query stood; None where the stream is read
+  *   from its beginning
   * @param sources the numbers of sources that continue: the other query's, and this query's
   * @param stored the names of the streams that continue
   * @param again the streams that are read from their beginning, each with the reason, as a clause
@@ -36,25 +35,6 @@ final private[spark] case class Evolution(
     sources: IndexedSeq[(Int, Int)],
     stored: IndexedSeq[String],
     again: IndexedSeq[(String, String)]
-)
-
-/** Rows that a query takes from those that another one has stored.
-  *
-  * @param scan its position in the query
-  * @param columns the ids of the columns of the plan that has the rows
-  * @param stream the ids of the columns of the stream
-  * @param operator that has stored them
-  * @param values of the columns, over the stored columns and the count of a row after them
-  * @param conditions which of the stored rows they are, over the same
-  */
-final private[spark] case class Taken(
-    scan: Int,
-    columns: Seq[ExprId],
-    stream: Seq[ExprId],
-    operator: Long,
-    of: StoredRelation,
-    values: Seq[Expression],
-    conditions: Seq[Expression]
 )
 
 private[spark] object Evolution {
@@ -83,7 +63,7 @@ private[spark] object Evolution {
     val before = record(session, checkpoint).read().flatMap(StoredRelations.of)
       .getOrElse(StoredRelations(IndexedSeq.empty, IndexedSeq.empty))
     val stood = new CheckpointLogs(session, checkpoint).offsets(state.batch).filter(_.size == before.scans.size)
-    val other = new Other(session, state, before, stood.getOrElse(Nil))
+    val other = new OtherQuery(session, state, before, stood.getOrElse(Nil))
     val scans = Relations(plan).scans
     val found = scans.indices.map(i => scans(i).rows.flatMap(other.taken(i, _)))
     // the scans of one source go on together, or not at all

@@ -9,8 +9,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.joinless.RunningBatch
 
-/** In the first batch of a query that takes over from another one, reads stored rows in place of the
-  * streams ([[Evolution]]). Spark has the batch end where the other query stood
+/** In the first batch of a query that takes over from another one, reads stored rows in place of
+  * the streams ([[Evolution]]). Spark has the batch end where the other query stood
   * ([[BeginWithStoredRows]]); so a first batch that runs again reads the same rows.
   *
   * A plan-normalization rule. Other plans stay as they are.
@@ -27,8 +27,8 @@ final class TakeStoredRows(session: SparkSession) extends Rule[LogicalPlan] {
     taking.getOrElse(plan)
   }
 
-  /** The plan in which stored rows are read. What is read of which operator is decided by the query as
-    * it was started, whose streams are still to be seen there.
+  /** The plan in which stored rows are read. What is read of which operator is decided by the query
+    * as it was started, whose streams are still to be seen there.
     */
   private def replaced(plan: LogicalPlan, batch: RunningBatch, beginning: Beginning): LogicalPlan = {
     val evolution = Evolution(session, batch.analyzed, beginning.from, beginning.batch)

@@ -20,8 +20,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, Logic
 
 /** Stored rows in the plan of a batch, in place of the plans that have the columns of these rows.
   *
-  * Relations of a block that read rows of one stored input read them together: a row is then sent to
-  * its cells once, with all its roles, as it is where a stream is read.
+  * Relations of a block that read rows of one stored input read them together: a row is then sent
+  * to its cells once, with all its roles, as it is where a stream is read.
   *
   * @param snapshot of an operator
   */
@@ -47,8 +47,8 @@ final private[evolve] class TakenRows(taken: Seq[Taken], snapshot: Long => Snaps
       (if (found.isEmpty) plan else plan.withNewChildren(children.map(_._1)), found)
   }
 
-  /** The rows of which a plan is the place: it has their columns, by projections and conditions on their
-    * stream.
+  /** The rows of which a plan is the place: it has their columns, by projections and conditions on
+    * their stream.
     */
   private def of(plan: LogicalPlan): Option[Taken] = {
     def reads(plan: LogicalPlan, stream: Seq[ExprId]): Boolean = plan.output.map(_.exprId) == stream || (plan match {
@@ -79,8 +79,8 @@ final private[evolve] class TakenRows(taken: Seq[Taken], snapshot: Long => Snaps
 
   private def inputOf(rows: Taken): Int = snapshot(rows.operator).spec.relations(rows.of.relation).input
 
-  /** Rows that are stored in one input, with the same columns: for several readers, one BOOLEAN column
-    * for each follows that says whether it has the row.
+  /** Rows that are stored in one input, with the same columns: for several readers, one BOOLEAN
+    * column for each follows that says whether it has the row.
     */
   private def read(readers: Seq[Taken]): LogicalPlan = {
     val first = readers.head

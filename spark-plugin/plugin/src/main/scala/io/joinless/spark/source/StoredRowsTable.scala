@@ -11,8 +11,8 @@ import org.apache.spark.sql.types.{LongType, StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** The rows that a block stores of one input, for another query that begins with them: `roles
-  * BIGINT`, a bit set of relations, `count BIGINT`, then the stored columns. A row may be returned in
-  * several parts: with some of its roles, or with some of its copies.
+  * BIGINT`, a bit set of relations, `count BIGINT`, then the stored columns. A row may be returned
+  * in several parts: with some of its roles, or with some of its copies.
   *
   * @param copies rows are returned copy by copy
   */

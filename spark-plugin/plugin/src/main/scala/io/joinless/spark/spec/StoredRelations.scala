@@ -13,8 +13,8 @@ import org.json4s.jackson.JsonMethods.{compact, parse, render}
   */
 final case class StoredRelations(scans: IndexedSeq[ScanSpec], relations: IndexedSeq[StoredRelation]) {
 
-  /** What both store: a query that continues may read a relation in another way than before, and then
-    * has rows of both.
+  /** What both store: a query that continues may read a relation in another way than before, and
+    * then has rows of both.
     */
   def narrowed(that: StoredRelations): StoredRelations = copy(relations = relations.filter(that.relations.contains))
 
@@ -28,8 +28,8 @@ final case class StoredRelations(scans: IndexedSeq[ScanSpec], relations: Indexed
 /** A scan of a stream, or of a static table that is read once.
   *
   * @param name of the stream, for users
-  * @param source the number of its source, by which the source's own folder is called; -1 where it has
-  *   none
+  * @param source the number of its source, by which the source's own folder is called; -1 where it
+  *   has none
   */
 final case class ScanSpec(name: String, source: Int)
 

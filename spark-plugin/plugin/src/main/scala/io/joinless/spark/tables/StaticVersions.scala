@@ -7,6 +7,7 @@ import io.joinless.spark.spec.Sha256
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.UserDefinedExpression
 import org.apache.spark.sql.catalyst.plans.logical.{
+  CTERelationRef,
   Filter,
   LocalRelation,
   LogicalPlan,
@@ -75,7 +76,7 @@ object StaticVersions {
   def ofFiles(plan: LogicalPlan): StaticVersions = ofLeaves(plan)(listing)
 
   private def ofLeaves(plan: LogicalPlan)(version: LogicalPlan => Option[String]): StaticVersions = StaticVersions(
-    plan.collectWithSubqueries { case leaf if leaf.children.isEmpty && !hasChanges(leaf) => leaf }
+    plan.collectWithSubqueries { case leaf if leaf.children.isEmpty && !hasChanges(leaf) && !isReference(leaf) => leaf }
       .flatMap(leaf => version(leaf).map(name(leaf) -> _))
   )
 
@@ -110,6 +111,9 @@ object StaticVersions {
     case TableLeaf(table) => !table.pinned
     case _ => false
   }
+
+  /** Whether it stands for a common table expression, whose definition is elsewhere in the plan. */
+  private def isReference(leaf: LogicalPlan): Boolean = leaf.isInstanceOf[CTERelationRef]
 
   private def listing(leaf: LogicalPlan): Option[String] = leaf match {
     case TableLeaf(table) => Some(s"${table.version.mkString} of ${DeltaDetail.of(leaf).map(_.id).mkString}")

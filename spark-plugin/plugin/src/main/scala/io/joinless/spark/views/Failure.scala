@@ -8,7 +8,7 @@ import org.apache.spark.sql.streaming.StreamingQuery
   * Spark wraps the error of a batch several times, and has that of a function of `foreachBatch` as
   * text only. The line is that of the innermost error: one of Joinless, else one with a condition.
   */
-private[views] object Failure {
+private[spark] object Failure {
 
   /** Conditions of Spark that only say where an error was raised. */
   private val Wrappers = Set("STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR")
@@ -24,13 +24,35 @@ private[views] object Failure {
     val text = named.collectFirst { case (condition, text) if condition.startsWith("JOINLESS_") => text }
       .orElse(causes.collectFirst { case error: SparkThrowable if isCause(error.getCondition) => error.getMessage })
       .orElse(named.collectFirst { case (condition, text) if isCause(condition) => text })
-    text.orElse(Option(raised.getMessage)).flatMap(_.linesIterator.nextOption()).getOrElse(raised.getClass.getName)
+    text.map(inOneLine).orElse(Option(raised.getMessage).flatMap(_.linesIterator.nextOption()))
+      .getOrElse(raised.getClass.getName)
   }
+
+  /** What to do about an error, in a sentence; None if it is not one of tables that were changed. */
+  def advice(view: String, line: String): Option[String] =
+    Condition.findFirstMatchIn(line).map(_.group(1)).filter(OfTables.matches).map { _ =>
+      s"If a table was created anew, has other columns, or has lost changes that the view has not read, " +
+        s"joinless.replace('$view') reads all tables again."
+    }
+
+  /** Conditions of Delta Lake, and of files that are gone. */
+  private val OfTables = "(?!.*CONCURRENT)(DELTA|DIFFERENT_DELTA|FAILED_READ_FILE)[A-Z0-9_.]*".r
 
   private def isCause(condition: String): Boolean = condition != null && !Wrappers(condition)
 
   /** The errors that a text names: their conditions, and their lines up to the SQLSTATE. */
   private def inText(text: String): Iterator[(String, String)] = Condition.findAllMatchIn(text).map { found =>
-    found.group(1) -> text.substring(found.start).split(" SQLSTATE: |\n|\\\\n", 2).head
+    val message = text.substring(found.start).split(Trace, 2).head
+    val end = message.indexOf(" SQLSTATE: ")
+    found.group(1) -> (if (end >= 0) message.take(end) else message.split("\n|\\\\n", 2).head)
   }
+
+  /** Where a stack trace begins, of Java or of Python. */
+  private val Trace = "\\s+at [\\w.$]+\\(|Traceback \\(most recent"
+
+  /** A message may have several lines, the line breaks of texts of Python included. */
+  private def inOneLine(message: String): String =
+    message.split(Trace, 2).head.split(" SQLSTATE: ", 2).head.replaceAll("(\\s|\\\\n)+", " ").trim.take(MaxLength)
+
+  final private val MaxLength = 1000
 }

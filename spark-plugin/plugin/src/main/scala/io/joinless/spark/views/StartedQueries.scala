@@ -2,6 +2,7 @@ package io.joinless.spark.views
 
 import scala.collection.concurrent.TrieMap
 
+import io.joinless.spark.errors.ViewErrors
 import org.apache.spark.sql.streaming.StreamingQuery
 
 /** The queries of views that this process has started, by the folders of the views' tables. Spark
@@ -15,6 +16,15 @@ object StartedQueries {
 
   /** The last query that was started for the table in this folder. */
   def last(location: String): Option[StreamingQuery] = queries.get(key(location))
+
+  /** Refuses to start a view that is running.
+    *
+    * @param view its table, in errors
+    */
+  def checkNotRunning(view: String, location: String): Unit =
+    last(location).filter(_.isActive).foreach { query =>
+      throw ViewErrors.running(view, Option(query.name).getOrElse(view), query.id.toString)
+    }
 
   /** Forgets the table in this folder. */
   def forget(location: String): Unit = { val _ = queries.remove(key(location)) }

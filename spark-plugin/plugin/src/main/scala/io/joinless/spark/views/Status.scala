@@ -52,12 +52,13 @@ object Status {
     val batch = new CheckpointFolder(session, new Path(view.checkpoint)).committed
     val newest = session.sql(s"DESCRIBE HISTORY ${view.name} LIMIT 1").select("version", "timestamp").head()
     val query = StartedQueries.last(view.location)
+    val failure = query.filterNot(_.isActive).flatMap(Failure.line)
     val figures = query.filter(_.isActive).flatMap(Figures.of)
     val tables = batch.flatMap(since(session, view, _))
     Row(
       view.name,
       query.fold("unknown")(state),
-      query.filterNot(_.isActive).flatMap(Failure.line).orNull,
+      failure.orNull,
       batch.map(Long.box).orNull,
       newest.getLong(0),
       newest.getAs[Timestamp](1),
@@ -65,7 +66,8 @@ object Status {
       figures.map(f => Long.box(f.storedRows)).orNull,
       figures.map(f => Long.box(f.memoryBytes)).orNull,
       figures.map(f => Long.box(f.rowsLate)).orNull,
-      figures.toSeq.flatMap(_.advice) ++ tables.toSeq.flatMap(_._2).map(readAgain),
+      figures.toSeq.flatMap(_.advice) ++ failure.flatMap(Failure.advice(view.name, _)) ++
+        tables.toSeq.flatMap(_._2).map(readAgain),
       view.record.query.orNull
     )
   }

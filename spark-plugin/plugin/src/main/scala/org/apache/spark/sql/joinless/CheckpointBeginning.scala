@@ -6,8 +6,8 @@ import org.apache.spark.sql.execution.streaming.checkpointing.{OffsetSeq, Offset
 import org.apache.spark.sql.execution.streaming.runtime.{SerializedOffset, StreamingQueryCheckpointMetadata}
 import org.apache.spark.sql.internal.SQLConf
 
-/** Writes a checkpoint whose first batch is planned and not done: Spark runs it when the query starts,
-  * up to these offsets.
+/** Writes a checkpoint whose first batch is planned and not done: Spark runs it when the query
+  * starts, up to these offsets.
   *
   * Private to Spark: the logs of a checkpoint, and the folders `sources/<number>` in which sources
   * keep what they need to read their offsets; checked on 4.2.0.
@@ -32,7 +32,9 @@ final class CheckpointBeginning(session: SparkSession, checkpoint: String) {
     if (!written) throw new IllegalStateException(s"Another query has begun the checkpoint $checkpoint.")
   }
 
-  /** Copies the files of a folder that are whole: a file that is being written has a name with a dot. */
+  /** Copies the files of a folder that are whole: a file that is being written has a name with a
+    * dot.
+    */
   private def copied(from: Path, to: Path): Unit = {
     val files = from.getFileSystem(hadoop)
     if (files.exists(from)) {

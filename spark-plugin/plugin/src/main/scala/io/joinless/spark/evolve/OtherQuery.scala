@@ -16,21 +16,21 @@ import org.json4s.jackson.JsonMethods.parse
   *
   * @param offsets where it stood, one for each of its scans
   */
-final private[evolve] class Other(
+final private[evolve] class OtherQuery(
     session: SparkSession,
     state: CommittedState,
     record: StoredRelations,
     offsets: Seq[Option[String]]
 ) {
 
-  /** The stored rows in place of rows that are read through a scan, and where the other query stood in
-    * its stream; or why there are none, as a clause.
+  /** The stored rows in place of rows that are read through a scan, and where the other query stood
+    * in its stream; or why there are none, as a clause.
     */
   def taken(scan: Int, rows: Relations.Rows): Either[String, (Taken, String)] = {
     val all = record.relations.filter(_.stream == rows.stream).map(from(scan, rows, _))
-    all.collectFirst { case found @ Right(_) => found }.orElse(all.headOption)
-      .getOrElse(Left(if (record.relations.isEmpty) "the old query has not recorded rows of streams"
-      else "the old query stores no rows of it"))
+    val none =
+      if (record.relations.isEmpty) "the old query has no record of its rows" else "the old query does not store it"
+    all.collectFirst { case found @ Right(_) => found }.orElse(all.headOption).getOrElse(Left(none))
   }
 
   private def from(scan: Int, rows: Relations.Rows, stored: StoredRelation): Either[String, (Taken, String)] = for {
@@ -47,8 +47,8 @@ final private[evolve] class Other(
     (Taken(scan, rows.columns, rows.streamColumns, operator, stored, values, all), offset)
   }
 
-  /** Expressions over the columns of a stream as those over the stored ones; or the first one that these
-    * do not decide.
+  /** Expressions over the columns of a stream as those over the stored ones; or the first one that
+    * these do not decide.
     */
   private def over(stored: StoredRelation, expressions: Seq[Expression]): Either[String, Seq[Expression]] = {
     val columns = columnsOf(stored)
