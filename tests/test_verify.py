@@ -55,6 +55,19 @@ def test_a_view_is_compared_at_the_versions_it_has_read(shop: Shop) -> None:
     assert level.batch == 1
 
 
+def test_common_table_expressions_are_no_tables(shop: Shop) -> None:
+    shop.session.range(3).write.parquet(str(shop.folder / "numbers"))
+    with_twice = f"""WITH large AS (SELECT o.customer, o.pieces, n.id FROM orders o
+                                    JOIN parquet.`{shop.folder}/numbers` n ON n.id = o.pieces)
+                     SELECT l.*, (SELECT MAX(m.pieces) FROM large m WHERE m.customer = l.customer) AS most FROM large l
+                     WHERE l.pieces >= (SELECT AVG(pieces) FROM large)"""
+    kept(with_twice, "with_twice")
+    shop.random_commit(random.Random(4))
+    assert joinless.verify("with_twice").is_equal
+    shop.session.sql("CALL joinless.verify(view => 'with_twice')").collect()
+    assert joinless.status(["with_twice"]).first()["behind"] is not None  # type: ignore[index]
+
+
 def test_what_was_changed_behind_its_back_is_found(shop: Shop) -> None:
     spark = shop.session
     kept(BAG, "bought")

@@ -37,6 +37,17 @@ class FailureSpec extends AnyFunSuite {
     assert(Failure.line(stream(python("[Errno 2] no file"))).startsWith("[STREAM_FAILED] "))
   }
 
+  test("an error of several lines is one line, and says what to do about a table that has changed") {
+    val text =
+      "[DELTA_MISSING_CHANGE_DATA] Changes of [5, 5] were not\nrecorded.\n Use ALTER TABLE. SQLSTATE: KD002\n\tat io.x(y)"
+    val line = "[DELTA_MISSING_CHANGE_DATA] Changes of [5, 5] were not recorded. Use ALTER TABLE."
+    assert(Failure.line(stream(python(text))) == line)
+    assert(Failure.line(stream(python(text.replace("\n", "\\n")))) == line)
+    assert(Failure.advice("sums", line).exists(_.contains("joinless.replace('sums') reads all tables again")))
+    assert(Failure.advice("sums", "[DELTA_CONCURRENT_APPEND.WITH_HINT] Files were added.").isEmpty)
+    assert(Failure.advice("sums", "[DIVIDE_BY_ZERO] Division by zero.").isEmpty)
+  }
+
   test("an error without a condition is one line") {
     assert(Failure.line(new IllegalStateException("closed\nlong ago")) == "closed")
     assert(Failure.line(new NullPointerException()) == "java.lang.NullPointerException")
