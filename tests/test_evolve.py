@@ -99,6 +99,27 @@ def test_what_lacks_rows_is_read_again(shop: Shop) -> None:
         assert any(reason.startswith(why) for reason in again.values()), (lacking, again)
 
 
+def test_a_table_that_has_lost_changes_is_read_again(shop: Shop) -> None:
+    spark = shop.session
+    database.kept(JOINED, "view")
+    spark.sql("UPDATE orders SET pieces = pieces + 1 WHERE customer < 3")
+    for folder in (shop.folder / "orders").glob("_change_data"):
+        for file in folder.iterdir():
+            file.unlink()
+    assert joinless.replace("view", CHANGED[0], dry_run=True).read_again == {}
+    joinless.replace("view", CHANGED[0], trigger="availableNow").awaitTermination()
+    check(shop, CHANGED[0], "view")
+    with pytest.raises(StreamingQueryException, match="DIVIDE_BY_ZERO"):
+        joinless.replace("view", CHANGED[0].replace("MAX(o.pieces)", "MAX(1 / (o.pieces - o.pieces))"))
+    spark.sql("ALTER TABLE customers SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    database.kept(CHANGED[0], "view")
+    spark.sql("ALTER TABLE customers DROP COLUMN city")
+    spark.sql("ALTER TABLE customers ADD COLUMN city STRING")
+    spark.sql("INSERT INTO customers VALUES (1, 'there')")
+    joinless.replace("view", CHANGED[1], trigger="availableNow").awaitTermination()
+    check(shop, CHANGED[1], "view")
+
+
 def test_a_query_takes_over_from_another_one_and_both_go_on(shop: Shop, tmp_path: Path) -> None:
     rng = random.Random(3)
     old, new = str(tmp_path / "old"), str(tmp_path / "new")

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace as replaced
 from typing import Literal, overload
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from joinless import _arguments, _jvm
-from joinless._staged import Staged
+from joinless._staged import Staged, lacks_changes
 from joinless._target import Target
 from joinless.evolve import Evolution, evolution
 from joinless.tables import active
@@ -115,9 +116,16 @@ def replace(
     if begun := Staged.begun(session, target, there):  # its rows are in folders that the next one removes
         begun.finish()
     staged = Staged.new(session, target, there.location, before)
-    if stored:
-        _jvm.evolve(session, staged.checkpoint, old)
-    staged.fill(new.deltas, new.key or new.found, f"{name or view} (replacement)", cells)
+    key, called = new.key or new.found, f"{name or view} (replacement)"
+    try:
+        if stored:
+            _jvm.evolve(session, staged.checkpoint, old)
+        staged.fill(new.deltas, key, called, cells)
+    except StreamingQueryException as error:
+        if not stored or not lacks_changes(error):
+            raise
+        staged = Staged.new(session, target, there.location, before)
+        staged.fill(new.deltas, key, called, cells)
     staged.switch(replaced(new.record, checkpoint=staged.name), before)
     return start(new, view, None, name)
 

@@ -2,7 +2,6 @@ package io.joinless.spark.evolve
 
 import io.joinless.spark.errors.EvolveErrors
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.nodes.JoinFreeJoin
 import io.joinless.spark.spec.StoredRelations
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
@@ -19,7 +18,7 @@ object BeginWithStoredRows {
 
   /** @param plan the query as it is started */
   def apply(session: SparkSession, plan: LogicalPlan, checkpoint: String): Unit =
-    if (SparkMembers.missing.isEmpty && plan.exists(_.isInstanceOf[JoinFreeJoin])) {
+    if (SparkMembers.missing.isEmpty && Relations.isOurs(plan)) {
       val now = Relations(plan).stored
       val record = Evolution.record(session, checkpoint)
       if (hasBegun(session, checkpoint)) {

@@ -65,7 +65,7 @@ private[spark] object Evolution {
     val stood = new CheckpointLogs(session, checkpoint).offsets(state.batch).filter(_.size == before.scans.size)
     val other = new OtherQuery(session, state, before, stood.getOrElse(Nil))
     val scans = Relations(plan).scans
-    val found = scans.indices.map(i => scans(i).rows.flatMap(other.taken(i, _)))
+    val found = scans.indices.map(i => scans(i).rows.flatMap(other.taken(i, scans(i).scan.name, _)))
     // the scans of one source go on together, or not at all
     val goesOn = scans.indices.groupBy(scans(_).scan.source).values.flatMap { together =>
       val offsets = together.flatMap(found(_).toOption).map { case (_, offset) => offset }

@@ -25,11 +25,16 @@ final private[evolve] class OtherQuery(
 
   /** The stored rows in place of rows that are read through a scan, and where the other query stood
     * in its stream; or why there are none, as a clause.
+    *
+    * @param scan its position in the query
     */
-  def taken(scan: Int, rows: Relations.Rows): Either[String, (Taken, String)] = {
+  def taken(scan: Int, name: String, rows: Relations.Rows): Either[String, (Taken, String)] = {
+    def none =
+      if (record.scans.isEmpty) "the old query has no record of its rows"
+      else if (record.relations.exists(r => record.scans(r.scan).name == name))
+        "its columns have changed, or it was read in another way"
+      else "the old query does not store its rows as they are"
     val all = record.relations.filter(_.stream == rows.stream).map(from(scan, rows, _))
-    val none =
-      if (record.relations.isEmpty) "the old query has no record of its rows" else "the old query does not store it"
     all.collectFirst { case found @ Right(_) => found }.orElse(all.headOption).getOrElse(Left(none))
   }
 

@@ -2,7 +2,7 @@ package io.joinless.spark.evolve
 
 import java.util.Locale
 
-import io.joinless.spark.plans.nodes.{InTime, JoinFreeJoin}
+import io.joinless.spark.plans.nodes.{DeltaRows, Groups, InTime, JoinFreeJoin}
 import io.joinless.spark.rules.blocks.Conditions
 import io.joinless.spark.rules.meaning.{ExpressionTexts, LeafSource, RowsDigest, TimeZones}
 import io.joinless.spark.rules.scans.SharedSources
@@ -49,6 +49,12 @@ private[evolve] object Relations {
       present: Seq[Expression],
       settings: Option[String]
   )
+
+  /** Whether a plan has operators of ours. */
+  def isOurs(plan: LogicalPlan): Boolean = plan.exists {
+    case _: JoinFreeJoin | _: Groups | _: DeltaRows => true
+    case _ => false
+  }
 
   def apply(plan: LogicalPlan): Relations = {
     val sources = SharedSources.apart(plan).iterator

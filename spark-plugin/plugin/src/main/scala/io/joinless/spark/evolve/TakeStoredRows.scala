@@ -2,7 +2,6 @@ package io.joinless.spark.evolve
 
 import io.joinless.spark.checkpoint.{CommittedState, StreamContext}
 import io.joinless.spark.errors.EvolveErrors
-import io.joinless.spark.plans.nodes.JoinFreeJoin
 import io.joinless.spark.source.Snapshot
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -20,7 +19,7 @@ final class TakeStoredRows(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
     val taking = for {
       batch <- StreamContext.current(session)
-      if batch.batch == 0 && plan.exists(_.isInstanceOf[JoinFreeJoin])
+      if batch.batch == 0 && Relations.isOurs(plan)
       beginning <- Beginning.read(session, batch.checkpoint)
       if beginning.taken.nonEmpty
     } yield replaced(plan, batch, beginning)
