@@ -31,6 +31,7 @@ final private[evolve] class OtherQuery(
   def taken(scan: Int, name: String, rows: Relations.Rows): Either[String, (Taken, String)] = {
     def none =
       if (record.scans.isEmpty) "the old query has no record of its rows"
+      else if (!record.scans.exists(_.name == name)) "the old query does not read it"
       else if (record.relations.exists(r => record.scans(r.scan).name == name))
         "its columns have changed, or it was read in another way"
       else "the old query does not store its rows as they are"
