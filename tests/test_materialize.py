@@ -139,7 +139,8 @@ def test_a_view_of_other_columns_or_conditions_works_as_its_error_advises(shop: 
     shop.check("wider", wider, advice)
     narrower = PER_CITY.replace("GROUP BY", "WHERE o.id > 1 GROUP BY")
     advice = refused_with(shop, narrower, "one", "JOINLESS_STATE_MISMATCH.QUERY")
-    assert "with a new checkpoint and, where it fills a table, a new table." in advice
+    assert "give the changed one to joinless.replace" in advice
+    assert "needs a new checkpoint and, where it fills a table, a new table." in advice
     materialized(shop, narrower, "narrower")
     shop.check("narrower", narrower, advice)
 
