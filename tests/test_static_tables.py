@@ -74,7 +74,7 @@ def test_rows_stay_as_the_first_batch_has_read_them(shop: Shop) -> None:
     (advice,) = joinless.status("view").collect()[0]["advice"]
     assert "prices has changed" in advice
     assert "joinless.replace reads it again" in advice
-    joinless.replace("view", sql)
+    joinless.replace("view", sql).stop()
     check(shop, "view", sql)
     assert joinless.status("view").collect()[0]["advice"] == []
     with pytest.raises(AnalysisException, match="JOINLESS_STATE_MISMATCH"):
