@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 from py4j.java_gateway import JavaClass
 from pyspark import SparkContext
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -136,6 +136,11 @@ def failure(query: StreamingQuery) -> str | None:
         return None
     found = _running_api().failure(query._jsq)
     return None if found is None else str(found)
+
+
+def is_of_tables(error: PySparkException) -> bool:
+    """Whether an error says that changes of a table cannot be read."""
+    return bool(_running_api().isOfTables(str(error)))
 
 
 def status(session: SparkSession, views: list[str] | None) -> DataFrame:

@@ -13,7 +13,6 @@ Then the view's table is switched to it. Invariants:
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 
 from pyspark.errors import PySparkException
@@ -121,17 +120,6 @@ class Staged:
             .partitionBy(*stay)
             .save(self.location)
         )
-
-
-def lacks_changes(error: PySparkException) -> bool:
-    """Whether a query has failed since changes of a table cannot be read: files are gone, or its
-    columns have changed.
-    """
-    return bool(_LACKING.search(str(error)))
-
-
-#: Conditions of Delta Lake, but those of writers at the same time; and files that are gone.
-_LACKING = re.compile(r"\[(FAILED_READ_FILE|DIFFERENT_DELTA|DELTA_(?!CONCURRENT))")
 
 
 def _of_cells(cells: int) -> dict[str, str]:

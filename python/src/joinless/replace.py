@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from joinless import _arguments, _jvm
-from joinless._staged import Staged, lacks_changes
+from joinless._staged import Staged
 from joinless._target import Target
 from joinless.evolve import Evolution, evolution
 from joinless.tables import active
@@ -122,7 +122,7 @@ def replace(
             _jvm.evolve(session, staged.checkpoint, old)
         staged.fill(new.deltas, key, called, cells)
     except StreamingQueryException as error:
-        if not stored or not lacks_changes(error):
+        if not stored or not _jvm.is_of_tables(error):
             raise
         staged = Staged.new(session, target, there.location, before)
         staged.fill(new.deltas, key, called, cells)

@@ -259,8 +259,8 @@ def error(query: StreamingQuery | str) -> PySparkException | None:
         return raised
     for parts in filter(None, map(_CONDITION_IN_TEXT.search, texts)):
         return JoinlessError(parts[1], parts[2], None, parts[3])
-    line = _jvm.failure(running) or ""
-    return _of_spark(causes) or _of_spark(_causes_in_function(texts)) or _error_at_end(texts) or _error_at_end([line])
+    of_spark = _of_spark(causes) or _of_spark(_causes_in_function(texts)) or _error_at_end(texts)
+    return of_spark or _error_at_end([_jvm.failure(running) or ""])
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -150,6 +150,9 @@ object PythonApi {
   /** Why a query has stopped, as `[CONDITION] text`; null while it runs, and if it was stopped. */
   def failure(query: StreamingQuery): String = Failure.line(query).orNull
 
+  /** Whether the text of an error says that changes of a table cannot be read. */
+  def isOfTables(text: String): Boolean = Failure.isOfTables(text)
+
   /** What views are doing, a row for each.
     *
     * @param views the tables of views; null for all views of the current database

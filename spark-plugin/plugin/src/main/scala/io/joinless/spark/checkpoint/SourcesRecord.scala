@@ -1,11 +1,9 @@
 package io.joinless.spark.checkpoint
 
-import java.nio.charset.StandardCharsets.UTF_8
-
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.joinless.{CheckpointFiles, CheckpointFolder}
+import org.apache.spark.sql.joinless.CheckpointFolder
 
 /** The record of which scans of a query share a source, in its checkpoint's `joinless/sources`.
   *
@@ -13,8 +11,7 @@ import org.apache.spark.sql.joinless.{CheckpointFiles, CheckpointFolder}
   * its source. Without the file every scan has a source of its own.
   */
 final class SourcesRecord(session: SparkSession, checkpoint: String) {
-  private val path = new Path(checkpoint, "joinless/sources")
-  private val files = new CheckpointFiles(session, path)
+  private val file = new SmallFile(session, checkpoint, "sources")
   private val folder = new CheckpointFolder(session, new Path(checkpoint))
 
   /** Whether a batch was begun: from then on sources are fixed. */
@@ -26,8 +23,7 @@ final class SourcesRecord(session: SparkSession, checkpoint: String) {
   /** The number of the source of each scan; None without a record. An unreadable record is an
     * error.
     */
-  def read(): Option[Seq[Int]] = Option.when(files.exists(path)) {
-    val text = new String(files.read(path, SourcesRecord.MaxBytes + 1), UTF_8)
+  def read(): Option[Seq[Int]] = file.read().map { text =>
     text.trim.split(' ').toSeq match {
       case "v1" +: numbers
           if text.length <= SourcesRecord.MaxBytes && numbers.nonEmpty && numbers.forall(
@@ -43,9 +39,9 @@ final class SourcesRecord(session: SparkSession, checkpoint: String) {
   }
 
   /** Writes the record: the number of the source of each scan. */
-  def write(numbers: Seq[Int]): Unit = files.write(path, s"v1 ${numbers.mkString(" ")}\n".getBytes(UTF_8))
+  def write(numbers: Seq[Int]): Unit = file.write(s"v1 ${numbers.mkString(" ")}\n")
 
-  def delete(): Unit = files.delete(path)
+  def delete(): Unit = file.delete()
 }
 
 object SourcesRecord {

@@ -1,16 +1,13 @@
 package io.joinless.spark.evolve
 
-import scala.util.Try
-
 import io.joinless.spark.checkpoint.CommittedState
 import io.joinless.spark.rules.meaning.ExpressionTexts
 import io.joinless.spark.spec.{StoredRelation, StoredRelations}
+import io.joinless.spark.tables.VersionsRead
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, IsNotNull}
 import org.apache.spark.sql.joinless.DeltaDetail
 import org.apache.spark.sql.types.LongType
-import org.json4s.JsonAST.JString
-import org.json4s.jackson.JsonMethods.parse
 
 /** What another query has stored, as of a batch.
   *
@@ -88,8 +85,8 @@ final private[evolve] class OtherQuery(
 
   /** Why a table is another one than that of an offset, as a clause. */
   private def another(name: String, offset: String): Option[String] = {
-    val before = Try(parse(offset) \ "reservoirId").toOption.collect { case JString(id) => id }
     val table = if (name.contains("/")) s"delta.`${name.replace("`", "``")}`" else name
-    for (id <- before; now <- DeltaDetail(session, table) if now.id != id) yield "it was created anew"
+    for (read <- VersionsRead.of(offset); now <- DeltaDetail(session, table) if now.id != read.table)
+      yield "it was created anew"
   }
 }

@@ -33,6 +33,7 @@ final class TakeStoredRows(session: SparkSession) extends Rule[LogicalPlan] {
     val evolution = Evolution(session, batch.analyzed, beginning.from, beginning.batch)
     if (Beginning.of(evolution) != beginning) throw EvolveErrors.otherQuery(batch.checkpoint)
     val state = CommittedState(session, beginning.from, beginning.batch)
-    new TakenRows(evolution.taken, operator => Snapshot(state, Some(operator))).in(plan)
+    val snapshots = evolution.taken.map(_.operator).distinct.map(o => o -> Snapshot(state, Some(o))).toMap
+    new TakenRows(evolution.taken, snapshots).in(plan)
   }
 }

@@ -23,9 +23,9 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, Logic
   * Relations of a block that read rows of one stored input read them together: a row is then sent
   * to its cells once, with all its roles, as it is where a stream is read.
   *
-  * @param snapshot of an operator
+  * @param snapshot of each operator that has stored some of them
   */
-final private[evolve] class TakenRows(taken: Seq[Taken], snapshot: Long => Snapshot) {
+final private[evolve] class TakenRows(taken: Seq[Taken], snapshot: Map[Long, Snapshot]) {
   private val byColumns = taken.map(t => t.columns -> t).toMap
 
   /** The plan with stored rows. It stays one of streams. */

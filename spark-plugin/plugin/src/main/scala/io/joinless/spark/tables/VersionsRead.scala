@@ -17,7 +17,7 @@ import org.json4s.jackson.JsonMethods.parse
   *   which nothing was read
   * @param static of the static tables
   */
-final private[tables] case class VersionsRead(
+final private[spark] case class VersionsRead(
     offsets: Seq[Option[VersionRead]],
     static: StaticVersions = StaticVersions(Nil)
 ) {
@@ -33,9 +33,9 @@ final private[tables] case class VersionsRead(
   * @param version the last one of which all was read
   * @param begins whether only a part of the table's first rows was read
   */
-final private[tables] case class VersionRead(table: String, version: Long, begins: Boolean)
+final private[spark] case class VersionRead(table: String, version: Long, begins: Boolean)
 
-private[tables] object VersionsRead {
+private[spark] object VersionsRead {
 
   /** What is read when a batch ends; None if its offsets are not there any more. */
   def apply(logs: CheckpointLogs, batch: Long): Option[VersionsRead] =
@@ -45,7 +45,7 @@ private[tables] object VersionsRead {
     }
 
   /** The offset of a source; None if it is no Delta table. */
-  private def of(json: String): Option[VersionRead] = Try(parse(json)).toOption.flatMap { offset =>
+  def of(json: String): Option[VersionRead] = Try(parse(json)).toOption.flatMap { offset =>
     (offset \ "reservoirId", offset \ "reservoirVersion", offset \ "index") match {
       case (JString(table), JInt(version), JInt(index)) =>
         val begins = (offset \ "isStartingVersion") == org.json4s.JBool(true)

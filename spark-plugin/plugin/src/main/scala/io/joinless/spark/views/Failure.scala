@@ -30,10 +30,16 @@ private[spark] object Failure {
 
   /** What to do about an error, in a sentence; None if it is not one of tables that were changed. */
   def advice(view: String, line: String): Option[String] =
-    Condition.findFirstMatchIn(line).map(_.group(1)).filter(OfTables.matches).map { _ =>
+    Option.when(isOfTables(line)) {
       s"If a table was created anew, has other columns, or has lost changes that the view has not read, " +
         s"joinless.replace('$view') reads all tables again."
     }
+
+  /** Whether a text names an error of tables that were changed: their files are gone, or their
+    * columns are others.
+    */
+  def isOfTables(text: String): Boolean =
+    Condition.findAllMatchIn(text).exists(found => OfTables.matches(found.group(1)))
 
   /** Conditions of Delta Lake, and of files that are gone. */
   private val OfTables = "(?!.*CONCURRENT)(DELTA|DIFFERENT_DELTA|FAILED_READ_FILE)[A-Z0-9_.]*".r
