@@ -188,6 +188,10 @@ ADVICE: dict[str, Callable[[World], object]] = {
     ),
     "reading: as a stream": lambda w: w.delta(PATH),
     "reading: written to, append": lambda w: w.delta(PATH),
+    "changelog in SQL: no table": lambda w: w.table(
+        "changelog(TABLE(SELECT src, 'insert' AS _change_type FROM e), _change_type)"
+    ),
+    "latest in SQL: no order": lambda w: w.table("latest(TABLE(e), src, dst)"),
     "expire in SQL: no table": lambda w: w.table("expire(TABLE(w1), 'w1t', INTERVAL '1' HOUR)"),
     "expire in SQL: a name as time": lambda w: [
         w.table(f"expire(TABLE(w1), 'w1t', '{after}')") for after in ("1 hour", "30 days")

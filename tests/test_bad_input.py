@@ -81,6 +81,8 @@ def test_a_name_stands_for_its_text_in_sql(world: World) -> None:
         ("expire(TABLE(w1), w1t, INTERVAL '1' HOUR)", "w1t"),
         ("expire(TABLE(SELECT k, w1t FROM w1), w1t, '1 hour')", "w1t"),
         ("incremental_enumerate(TABLE(e), weight)", "_weight"),
+        ("changelog(TABLE(SELECT src, dst AS copies FROM e), copies)", "src"),
+        ("latest(TABLE(e), (src, dst), dst)", "dst"),
     ):
         assert world.table(call).columns[-1] == column
 

@@ -94,6 +94,8 @@ READINGS = [
             ("a size of 0", "sample(TABLE(e), 0)", "JOINLESS_SAMPLE.SIZE", "22023", "from 1 to"),
             ("a negative size", "sample(TABLE(e), -5, 7)", "JOINLESS_SAMPLE.SIZE", "22023", "-5"),
             ("too many", "sample(TABLE(e), 10000001)", "JOINLESS_SAMPLE.SIZE", "22023", "10000001"),
+            ("no table", "changelog('e')", "JOINLESS_TABLE_FUNCTION", "42605", "changelog(TABLE(feed), _change_type)"),
+            ("no order", "latest(TABLE(e), src)", "JOINLESS_TABLE_FUNCTION", "42605", "TABLE(...), 'src'"),
             ("no table", "expire('e', 'dst', '1 hour')", "JOINLESS_EXPIRY.ARGUMENTS", "42703", "takes a table"),
             ("no such name", "expire(TABLE(w1), nothing, '1 hour')", "JOINLESS_EXPIRY.NOT_FOUND", "42703", "nothing"),
             ("NULL", "expire(TABLE(w1), NULL, '1 hour')", "JOINLESS_EXPIRY.ARGUMENTS", "42703", "NULL"),

@@ -26,7 +26,8 @@ _NUMBER = "_joinless_row_number"
 def changelog(df: DataFrame, change_type: str | None = None, weight: str | None = None) -> DataFrame:
     """Returns the relation whose changes are the rows of a streaming DataFrame.
 
-    The relation can be used in SQL like any table.
+    The relation can be used in SQL like any table. In SQL the mark itself is
+    ``SELECT * FROM changelog(TABLE(feed))``.
 
     A row with the change type ``insert``, ``update_postimage`` or ``update_after`` is inserted, one
     with ``delete``, ``update_preimage`` or ``update_before`` is deleted (in upper or lower case).
@@ -140,7 +141,8 @@ def latest(df: DataFrame, key: str | Sequence[str], order: str | Sequence[str]) 
     old values. The function is the SQL pattern
     ``ROW_NUMBER() OVER (PARTITION BY key ORDER BY order DESC NULLS LAST) = 1``. An older row that
     arrives later does not replace a newer one. If the stream marks deleted keys, filter the marked
-    rows out of the result.
+    rows out of the result. In SQL: ``SELECT * FROM latest(TABLE(upserts), id, at)``, with several
+    columns ``latest(TABLE(upserts), (shop, id), (at, version))``.
 
     >>> upserts = spark.readStream.schema("id INT, city STRING, at BIGINT, deleted BOOLEAN").json(folder)
     >>> customers = joinless.latest(upserts, key="id", order="at").where("deleted IS NOT TRUE").drop("deleted")

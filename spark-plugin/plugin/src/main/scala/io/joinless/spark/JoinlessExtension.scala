@@ -1,14 +1,6 @@
 package io.joinless.spark
 
-import io.joinless.spark.changes.{
-  Expire,
-  IncrementalEnumerate,
-  IncrementalHint,
-  MaskStreams,
-  NamesAsArguments,
-  ResolveDeltaOutput,
-  SampleInSql
-}
+import io.joinless.spark.changes.{IncrementalHint, MaskStreams, NamesAsArguments, ResolveDeltaOutput, StreamFunctions}
 import io.joinless.spark.checkpoint.StreamContext
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.evolve.TakeStoredRows
@@ -43,9 +35,7 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
     SparkCheck.version()
     JoinlessConf.register()
     JoinlessCatalog.register()
-    extensions.injectTableFunction(IncrementalEnumerate.description)
-    extensions.injectTableFunction(Expire.description)
-    extensions.injectTableFunction(SampleInSql.description)
+    StreamFunctions.all.foreach(extensions.injectTableFunction)
     hintRules.foreach(extensions.injectHintResolutionRule)
     extensions.injectResolutionRule(session => new HintRules(session, hintRules.map(_(session))))
     // again, for the first plan of a session with Hive

@@ -31,10 +31,22 @@ object Changes {
       case (Some(name), None) => byChangeType(plan, name)
       case (None, None) => byChangeType(plan, DeltaForm.ChangeType.column)
     }
-    if (node.output.isEmpty)
-      throw JoinlessErrors.changeColumn("NO_COLUMNS", node.hidden.head.name, SourceNames.of(plan))
-    Plans.dataFrame(df, node)
+    Plans.dataFrame(df, withColumns(node))
   }
+
+  /** A resolved plan as a changelog, by a column whose type says what it holds: change types are
+    * texts, weights are whole numbers. `_change_type` if none is named.
+    */
+  def changelog(plan: LogicalPlan, column: Option[String]): LogicalPlan = withColumns(column match {
+    case None => byChangeType(plan, DeltaForm.ChangeType.column)
+    case Some(name) if ofChanges(plan, name).dataType.isInstanceOf[StringType] => byChangeType(plan, name)
+    case Some(name) => byWeight(plan, name)
+  })
+
+  /** The changelog, if its relation has any columns. */
+  private def withColumns(node: Changelog): Changelog =
+    if (node.output.nonEmpty) node
+    else throw JoinlessErrors.changeColumn("NO_COLUMNS", node.hidden.head.name, SourceNames.of(node.child))
 
   /** `df` as a stream whose rows are plain rows, even if `df` is a change feed. */
   def rows(df: DataFrame): DataFrame = of(df)(Plans.dataFrame(df, TakenAsRows(Plans.analyzed(df))))

@@ -3,7 +3,13 @@ package io.joinless.spark.changes
 import scala.util.DynamicVariable
 
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.marks.{UnresolvedDeltaOutput, UnresolvedExpiry, UnresolvedSample}
+import io.joinless.spark.plans.marks.{
+  UnresolvedChangelog,
+  UnresolvedDeltaOutput,
+  UnresolvedExpiry,
+  UnresolvedLatest,
+  UnresolvedSample
+}
 import io.joinless.spark.plans.values.DeltaForm
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.expressions.{
@@ -127,6 +133,13 @@ private[changes] object TableFunctions {
     }
   }
 
+  /** The error of arguments that a function does not take.
+    *
+    * @param usage a call as it should be
+    */
+  def refused(function: String, usage: String, arguments: Seq[Expression]): Exception =
+    JoinlessErrors.tableFunction(function, usage, arguments.map(text).mkString(", "))
+
   /** An argument as users write it. */
   def text(argument: Expression): String = argument match {
     case Table(_) => "TABLE(...)"
@@ -169,6 +182,10 @@ object ResolveDeltaOutput extends Rule[LogicalPlan] {
     case UnresolvedDeltaOutput(child, form) if child.resolved =>
       mustStream(child)
       Changes.marked(child, form)
+    case UnresolvedChangelog(child, column) if child.resolved =>
+      mustStream(child)
+      Changes.changelog(child, column)
+    case UnresolvedLatest(child, key, order) if child.resolved => Latest(child, key, order)
     case UnresolvedExpiry(child, column, after) if child.resolved =>
       mustStream(child)
       Changes.expiring(child, column, after)

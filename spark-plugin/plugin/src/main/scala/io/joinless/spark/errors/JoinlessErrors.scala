@@ -125,6 +125,14 @@ object JoinlessErrors {
   def sampleArguments(arguments: String): JoinlessAnalysisException =
     analysis("JOINLESS_SAMPLE.ARGUMENTS", "arguments" -> arguments)
 
+  /** A table function in SQL has other arguments than it takes.
+    *
+    * @param usage a call as it should be
+    * @param arguments all of them, as text
+    */
+  def tableFunction(function: String, usage: String, arguments: String): JoinlessAnalysisException =
+    analysis("JOINLESS_TABLE_FUNCTION", "function" -> function, "usage" -> usage, "arguments" -> arguments)
+
   /** A row of a changelog has a change type that is none.
     *
     * @param value the change type, if it is not NULL

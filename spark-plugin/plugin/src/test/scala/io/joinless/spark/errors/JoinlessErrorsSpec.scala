@@ -74,6 +74,7 @@ class JoinlessErrorsSpec extends AnyFunSuite {
     JoinlessErrors.argumentFails("(x * 4L)", "t"),
     JoinlessErrors.sampleSize("0", 100),
     JoinlessErrors.sampleArguments("TABLE(t), -1"),
+    JoinlessErrors.tableFunction("changelog", "changelog(TABLE(feed), op)", "TABLE(...), 5"),
     JoinlessErrors.sampleBy("COLUMN_AMBIGUOUS", "column" -> "city"),
     JoinlessErrors.sampleBy("COLUMN_NOT_FOUND", "column" -> "city", "columns" -> "id", "suggestion" -> ""),
     JoinlessErrors.sampleBy("COLUMN_TWICE", "column" -> "city"),

@@ -40,6 +40,29 @@ final case class Changelog(
   */
 final case class Expiry(column: Attribute, after: Long, signed: Boolean)
 
+/** `changelog` in SQL, whose feed is not resolved yet.
+  *
+  * @param column of change types or of weights; `_change_type` if None
+  */
+final case class UnresolvedChangelog(child: LogicalPlan, column: Option[String]) extends UnaryNode {
+
+  override lazy val resolved: Boolean = false
+
+  override def output: Seq[Attribute] = Nil
+
+  override protected def withNewChildInternal(newChild: LogicalPlan): UnresolvedChangelog = copy(child = newChild)
+}
+
+/** `latest` in SQL, whose rows are not resolved yet. */
+final case class UnresolvedLatest(child: LogicalPlan, key: Seq[String], order: Seq[String]) extends UnaryNode {
+
+  override lazy val resolved: Boolean = false
+
+  override def output: Seq[Attribute] = Nil
+
+  override protected def withNewChildInternal(newChild: LogicalPlan): UnresolvedLatest = copy(child = newChild)
+}
+
 /** `expire` in SQL, whose table is not resolved yet. */
 final case class UnresolvedExpiry(child: LogicalPlan, column: String, after: String) extends UnaryNode {
 

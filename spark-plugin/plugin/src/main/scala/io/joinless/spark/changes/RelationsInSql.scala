@@ -1,0 +1,74 @@
+package io.joinless.spark.changes
+
+import io.joinless.spark.plans.marks.{UnresolvedChangelog, UnresolvedLatest}
+import org.apache.spark.sql.catalyst.FunctionIdentifier
+import org.apache.spark.sql.catalyst.expressions.{CreateNamedStruct, Expression, ExpressionInfo, Literal}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.types.StringType
+import org.apache.spark.unsafe.types.UTF8String
+
+/** `joinless.changelog` in SQL: `SELECT * FROM changelog(TABLE(feed))`, by the column
+  * `_change_type`; `changelog(TABLE(feed), op)` by another column, of change types if it holds
+  * texts, of weights if it holds whole numbers.
+  */
+*/
+object ChangelogInSql {
+
+  private val name = "changelog"
+
+  val description: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan) = (
+    FunctionIdentifier(name),
+    TableFunctions.info(
+      getClass.getName,
+      name,
+      "TABLE(feed)[, column]",
+      "the relation whose changes are the rows of a stream. The column says how a row counts: by a change type ('insert', 'delete' and " +
+        "others), or by a signed whole number of copies. Without a column it is _change_type. Request the changes of a query over it by " +
+        "incremental_enumerate.",
+      "TABLE(orders_feed)"
+    ),
+    {
+      case Seq(TableFunctions.Table(feed)) => UnresolvedChangelog(feed, None)
+      case Seq(TableFunctions.Table(feed), Columns(Seq(column))) => UnresolvedChangelog(feed, Some(column))
+      case arguments => throw TableFunctions.refused(name, "changelog(TABLE(feed), _change_type)", arguments)
+    }
+  )
+}
+
+/** `joinless.latest` in SQL: `SELECT * FROM latest(TABLE(upserts), id, at)`; with several columns
+  * `latest(TABLE(upserts), (shop, id), (at, version))`.
+  */
+object LatestInSql {
+
+  private val name = "latest"
+
+  val description: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan) = (
+    FunctionIdentifier(name),
+    TableFunctions.info(
+      getClass.getName,
+      name,
+      "TABLE(upserts), key, order",
+      "the newest row of each key: of the rows that have the same values in the columns of the key, the one with the greatest values in " +
+        "the columns of the order. Several columns are in parentheses.",
+      "TABLE(upserts), (shop, id), at"
+    ),
+    {
+      case Seq(TableFunctions.Table(rows), Columns(key), Columns(order)) => UnresolvedLatest(rows, key, order)
+      case arguments => throw TableFunctions.refused(name, "latest(TABLE(upserts), (shop, id), at)", arguments)
+    }
+  )
+}
+
+/** One column, or several in parentheses: strings, as which bare names arrive
+  * ([[NamesAsArguments]]).
+  */
+private object Columns {
+  def unapply(argument: Expression): Option[Seq[String]] = {
+    val parts = argument match {
+      case several: CreateNamedStruct => several.valExprs
+      case one => Seq(one)
+    }
+    val names = parts.collect { case Literal(column: UTF8String, _: StringType) => column.toString }
+    Option.when(names.size == parts.size)(names)
+  }
+}
