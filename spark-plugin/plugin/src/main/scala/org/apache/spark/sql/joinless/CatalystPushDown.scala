@@ -7,7 +7,7 @@ import org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters
 /** A scan that is offered conditions as Spark's own expressions: conditions that it accepts are
   * evaluated exactly as Spark would.
   *
-  * `SupportsPushDownCatalystFilters` is internal to Spark; checked on 4.2.0.
+  * `SupportsPushDownCatalystFilters` is internal to Spark.
   */
 trait CatalystPushDown extends SupportsPushDownCatalystFilters {
 

@@ -8,8 +8,7 @@ import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ShuffleExch
 /** The one exchange of a join block: rows whose first column is their cell are sent to the
   * partition of that number.
   *
-  * Constructors of the exchange and of its partitioning change between Spark versions; checked on
-  * 4.2.0.
+  * Constructors of the exchange and of its partitioning change between Spark versions.
   */
 object CellExchange {
 

@@ -7,7 +7,7 @@ import org.apache.spark.sql.execution.streaming.state.{StateStore, StateStoreId,
 
 /** The open store of one cell in one batch; uncommitted changes are lost.
   *
-  * `StateStore` is internal to Spark; checked on 4.2.0.
+  * `StateStore` is internal to Spark.
   */
 final class CellStore private[joinless] (private[joinless] val store: StateStore) extends PrefixStore {
 

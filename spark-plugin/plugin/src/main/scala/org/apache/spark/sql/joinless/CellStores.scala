@@ -14,7 +14,7 @@ import org.apache.spark.util.SerializableConfiguration
 /** The stores of one operator at one version, to be opened by tasks: each opening makes a provider
   * of its own, independent of the executor's stores of a running query.
   *
-  * Private to Spark: the providers of state stores; checked on 4.2.0.
+  * Private to Spark: the providers of state stores.
   */
 final class CellStores private[joinless] (
     val location: String,

@@ -10,7 +10,7 @@ import org.apache.spark.sql.{DataFrame, Row, classic}
   * marks the batch as done.
   *
   * Spark knows a sink that runs user code by its class, `ForeachBatchSink`, which is internal to
-  * it; checked on 4.2.0.
+  * it.
   *
   * @param check is called with the batch and the plan that was executed
   */

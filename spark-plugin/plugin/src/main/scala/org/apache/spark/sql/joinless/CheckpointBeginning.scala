@@ -10,7 +10,7 @@ import org.apache.spark.sql.internal.SQLConf
   * starts, up to these offsets.
   *
   * Private to Spark: the logs of a checkpoint, and the folders `sources/<number>` in which sources
-  * keep what they need to read their offsets; checked on 4.2.0.
+  * keep what they need to read their offsets.
   */
 final class CheckpointBeginning(session: SparkSession, checkpoint: String) {
   private val own = classicOf(session)

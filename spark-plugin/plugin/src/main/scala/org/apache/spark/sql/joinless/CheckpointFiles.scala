@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileMana
   * which Spark makes atomic by renaming are atomic here, too. A folder's names are those of its
   * files and folders, in any order; empty if it does not exist.
   *
-  * Uses `CheckpointFileManager`, internal to Spark; checked on 4.2.0.
+  * Uses `CheckpointFileManager`, internal to Spark.
   */
 final class CheckpointFiles(session: SparkSession, folder: Path) {
   private val files =

@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.streaming.runtime.StreamingCheckpointConst
 /** The folders that Spark keeps in a checkpoint, and the batches that their logs hold. Nothing is
   * written.
   *
-  * The names are internal to Spark; checked on 4.2.0.
+  * The names are internal to Spark.
   */
 final class CheckpointFolder(session: SparkSession, checkpoint: Path) {
   private val files = new CheckpointFiles(session, checkpoint)

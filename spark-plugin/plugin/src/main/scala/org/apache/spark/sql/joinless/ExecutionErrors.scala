@@ -3,7 +3,7 @@ package org.apache.spark.sql.joinless
 import org.apache.spark.QueryContext
 import org.apache.spark.sql.errors.QueryExecutionErrors
 
-/** Spark's own errors of values. `QueryExecutionErrors` is private to Spark; checked on 4.2.0. */
+/** Spark's own errors of values. `QueryExecutionErrors` is private to Spark. */
 object ExecutionErrors {
 
   def sumOfLongs(): ArithmeticException = QueryExecutionErrors.arithmeticOverflowError("long overflow", "try_sum")

@@ -12,8 +12,7 @@ import org.apache.spark.util.Utils
   * have registered yet: under dynamic allocation the initial ones, since the number of later ones
   * depends on the load. Never less than 1.
   *
-  * Private to Spark: `SparkContext.maxNumConcurrentTasks` and the configs of executors; checked on
-  * 4.2.0.
+  * Private to Spark: `SparkContext.maxNumConcurrentTasks` and the configs of executors.
   */
 object ExecutorCores {
 

@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ShuffleExch
 /** The exchange of a stateful GROUP BY: rows of a group are sent to one partition, the same one in
   * all batches.
   *
-  * Constructors of the exchange change between Spark versions; checked on 4.2.0.
+  * Constructors of the exchange change between Spark versions.
   */
 object GroupExchange {
 

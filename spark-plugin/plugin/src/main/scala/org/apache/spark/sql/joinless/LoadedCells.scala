@@ -11,8 +11,7 @@ import org.apache.spark.{Partition, TaskContext}
   * pass.
   *
   * A store is loaded when the partition is computed, before its first row is read, inside Spark's
-  * `StateStore.get`: the stack frames of an error show whether it was thrown there. Checked on
-  * 4.2.0.
+  * `StateStore.get`: the stack frames of an error show whether it was thrown there.
   *
   * @param unloadable the error to throw for a cell
   */

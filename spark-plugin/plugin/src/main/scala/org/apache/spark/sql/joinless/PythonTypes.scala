@@ -4,7 +4,7 @@ import org.apache.spark.sql.types.{DataType, PythonUserDefinedType}
 
 /** User-defined types that Python alone knows: they contain a pickled class.
   *
-  * Private to Spark: `DataType.transformRecursively` and `PythonUserDefinedType`; checked on 4.2.0.
+  * Private to Spark: `DataType.transformRecursively` and `PythonUserDefinedType`.
   */
 object PythonTypes {
 

@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.util.quoteIfNeeded
 import org.apache.spark.sql.{DataFrame, SparkSession, classic}
 
 /** Queries given as text. Spark's parser and analyzer belong to the session's state, which is
-  * private to Spark; checked on 4.2.0.
+  * private to Spark.
   */
 object QueryTexts {
 

@@ -8,7 +8,7 @@ import org.apache.spark.sql.{DataFrame, SQLContext, SaveMode}
 
 /** A format that is neither a stream nor a sink, and reports this itself: Spark looks for these
   * providers, and reports missing classes if they are absent. `Source` and `Sink` are internal to
-  * Spark's streaming; checked on 4.2.0.
+  * Spark's streaming.
   */
 trait ReadOnlyFormat extends StreamSourceProvider with StreamSinkProvider with CreatableRelationProvider {
 

@@ -7,7 +7,7 @@ import org.apache.spark.sql.execution.streaming.state.{StateStoreId, StateStoreP
 
 /** The stores of a query that runs in this application, and where they are.
   *
-  * Uses the coordinator of state stores, internal to Spark; checked on 4.2.0.
+  * Uses the coordinator of state stores, internal to Spark.
   */
 object RunningStores {
 

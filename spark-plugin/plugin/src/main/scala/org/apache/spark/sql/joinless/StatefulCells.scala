@@ -25,7 +25,6 @@ import org.apache.spark.sql.types.StructType
   * Private to Spark: `StateStoreWriter`; `StreamingQueryManager.stateStoreCoordinator`, which knows
   * the executors that hold a store (Spark prefers these for tasks, which then find their cached
   * state); the schema checker and the metadata reader, whose signatures change between versions.
-  * Checked on 4.2.0.
   */
 trait StatefulCells extends UnaryExecNode with StateStoreWriter {
 

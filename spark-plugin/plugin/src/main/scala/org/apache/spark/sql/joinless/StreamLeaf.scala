@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation
 
 /** A scan of a stream in a query, as the query has it before its sources are opened.
   *
-  * `StreamingRelation` is internal to Spark; checked on 4.2.0.
+  * `StreamingRelation` is internal to Spark.
   *
   * @param sourceName as in `format("...")`
   * @param table its name, if it is one of a catalog

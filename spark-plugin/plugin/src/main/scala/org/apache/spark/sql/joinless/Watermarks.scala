@@ -8,8 +8,7 @@ import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution
   * plan has this handle and reads them when it executes, on the driver.
   *
   * Private to Spark and used here: `IncrementalExecution.watermarkPropagator`, which gives its own
-  * operators their watermarks by a rule that knows no others; and its `WatermarkSupport`. Checked
-  * on 4.2.0.
+  * operators their watermarks by a rule that knows no others; and its `WatermarkSupport`.
   */
 final class Watermarks private (@transient private val batch: IncrementalExecution, operator: Option[Long])
     extends Serializable {

@@ -2,9 +2,11 @@ package org.apache.spark.sql
 
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
 
-/** All members that are private to Spark and used by Joinless, or that move between its versions;
-  * checked on 4.2.0. This package depends on no other package of Joinless.
+/** All members that are private to Spark and used by Joinless, or that move between its versions.
+  * What differs between versions is in a folder per range of them, beside `src/main/scala`. This
+  * package depends on no other package of Joinless.
   */
+*/
 package object joinless {
 
   /** The location and version of the state of one stateful operator. */
