@@ -3,7 +3,7 @@ package io.joinless.spark.changes
 import scala.util.Random
 
 import io.joinless.engine.oracle.Seeds
-import io.joinless.spark.SharedSpark
+import io.joinless.spark.{Gate, SharedSpark}
 import io.joinless.spark.api._
 import io.joinless.spark.batches.PlayedQuery
 import io.joinless.spark.compile.DeltaCompilation
@@ -19,7 +19,7 @@ import org.scalatest.funsuite.AnyFunSuite
 class SamplesPerGroupSpec extends AnyFunSuite with SharedSpark with QueriesOverChanges {
   import SamplesPerGroupSpec._
 
-  for ((sample, i) <- samples.zipWithIndex; cells <- if (i % 3 == 0) Seq(1, 3) else Seq(1 + i % 3))
+  for ((sample, i) <- samples.zipWithIndex; cells <- if (!Gate.isShort && i % 3 == 0) Seq(1, 3) else Seq(1 + i % 3))
     test(s"after every batch the samples of $cells cells are parts of the groups by ${sample.by} of ${sample.query}") {
       val confs = Seq(
         "spark.sql.shuffle.partitions" -> s"${math.max(2, cells)}",
@@ -33,7 +33,8 @@ class SamplesPerGroupSpec extends AnyFunSuite with SharedSpark with QueriesOverC
         // a stream may cut the rows into other batches, and so have another sample
         if (i == 0) { val _ = play(sample, size, seed, streaming = true) }
         val one = play(sample, size, seed, streaming = false)
-        assert(play(sample, size, seed, streaming = false) == one, s"seed $seed: the same batches again")
+        if (!Gate.isShort || i % 3 == 0)
+          assert(play(sample, size, seed, streaming = false) == one, s"seed $seed: the same batches again")
       }
     }
 
