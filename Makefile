@@ -3,9 +3,15 @@
 SHELL := /bin/bash
 VERSION := $(shell sed -n 's/^ThisBuild \/ version := "\(.*\)"/\1/p' build.sbt)
 SPARK := $(shell sed -n 's/^val sparkVersion = "\([0-9]*\.[0-9]*\)\..*/\1/p' build.sbt)
-JAR := spark-plugin/plugin/target/scala-2.13/joinless-spark-$(SPARK)_2.13-$(VERSION).jar
+# The other minor versions of Spark that the plugin is built for, and those whose jars are in the wheel.
+OTHERS := $(patsubst python/requirements-spark-%.txt,%,$(wildcard python/requirements-spark-*.txt))
+SPARKS ?= $(SPARK) $(OTHERS)
+NAME = joinless-spark-$(1)_2.13-$(VERSION).jar
+JAR := spark-plugin/plugin/target/scala-2.13/$(call NAME,$(SPARK))
+OTHER_JAR = target/spark-$(1)/target/scala-2.13/$(call NAME,$(1))
 WHEEL := dist/joinless-$(VERSION)-py3-none-any.whl
-BUNDLED := python/src/joinless/jars/$(notdir $(JAR))
+JARS := python/src/joinless/jars
+BUNDLED := $(JARS)/$(call NAME,$(SPARK))
 SCALA_SOURCES := $(shell find spark-plugin project -path '*/target' -prune -o -path '*/src/main/*' -type f -print) build.sbt
 PYTHON_SOURCES := $(shell find python -path '*/jars' -prune -o -type f -name '*.py' -print) python/pyproject.toml README.md LICENSE NOTICE
 
@@ -56,10 +62,10 @@ bench-jmh: setup ## the engine beside an index written by hand, under JMH (4 min
 
 jar: $(JAR) ## the plugin's jar
 
-wheel: $(WHEEL) ## dist/joinless-*.whl, with the jar inside
+wheel: $(WHEEL) ## dist/joinless-*.whl, with a jar per version of Spark; SPARKS=4.3 for those of some versions only
 
 fmt: setup ## format Scala and Python
-	@scripts/sbt scalafmtSbt scalafmtAll suites/scalafmtAll
+	@scripts/sbt scalafmtSbt scalafmtAll suites/scalafmtAll $(foreach minor,$(OTHERS),spark-$(subst .,-,$(minor))/scalafmtAll)
 	@.venv/bin/ruff format --quiet . && .venv/bin/ruff check --quiet --fix .
 
 clean: ## remove everything these targets made
@@ -73,9 +79,21 @@ $(JAR): $(SCALA_SOURCES) | setup
 	@touch $@
 
 $(BUNDLED): $(JAR)
-	@mkdir -p $(@D) && rm -f $(@D)/*.jar && cp $< $@
+	@mkdir -p $(@D) && cp $< $@
 
-$(WHEEL): $(BUNDLED) $(PYTHON_SOURCES)
-	@rm -rf dist
+define OTHER
+$(call OTHER_JAR,$(1)): $(SCALA_SOURCES) | setup
+	@scripts/setup spark $(1)
+	@scripts/sbt spark-$(subst .,-,$(1))/assembly
+	@touch $$@
+
+$(JARS)/$(call NAME,$(1)): $(call OTHER_JAR,$(1))
+	@mkdir -p $$(@D) && cp $$< $$@
+endef
+$(foreach minor,$(OTHERS),$(eval $(call OTHER,$(minor))))
+
+# A wheel has the jars that it is made for, and no others.
+$(WHEEL): $(foreach minor,$(SPARKS),$(JARS)/$(call NAME,$(minor))) $(PYTHON_SOURCES)
+	@rm -rf dist $(filter-out $(foreach minor,$(SPARKS),$(JARS)/$(call NAME,$(minor))),$(wildcard $(JARS)/*.jar))
 	@.venv/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist ./python
 	@echo "wheel: $@"

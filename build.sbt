@@ -4,7 +4,7 @@ ThisBuild / organization := "io.joinless"
 ThisBuild / version := "0.1.0"
 ThisBuild / scalaVersion := "2.13.18"
 
-/** The Spark that everything here is built for; tests compare what else names a version with it. */
+/** The Spark that everything here is built for and tested with; tests compare what else names a version with it. */
 val sparkVersion = "4.2.0"
 val sparkMinor = sparkVersion.split('.').take(2).mkString(".")
 
@@ -49,52 +49,60 @@ lazy val engine = (project in file("spark-plugin/engine"))
     )
   )
 
-/** Writes down, for the code, what this file says of versions. */
-val built = Def.task {
-  val file = (Compile / sourceManaged).value / "Built.scala"
-  IO.write(
-    file,
-    s"""package io.joinless.spark.conf
-       |
-       |/** What the build says of versions; written by it. */
-       |object Built {
-       |
-       |  /** The minor version of Spark. */
-       |  val Spark = "$sparkMinor"
-       |
-       |  /** The release of Joinless. */
-       |  val Release = "${version.value}"
-       |}
-       |""".stripMargin
-  )
-  Seq(file)
-}
+/** The plugin, built for one minor version of Spark. What differs between minors is in `src/main/spark-4.1`,
+  * `src/main/spark-4.1-4.2` and the like: a folder is for the minor, or the range of them, that its name ends with.
+  */
+def pluginFor(minor: String) = Seq(
+  name := "joinless-spark",
+  Test / javaOptions ++= sparkJavaOptions ++ Seq(
+    "-Xmx3g",
+    "-Xmn768m", // what a batch leaves behind dies young
+    "-XX:MetaspaceSize=512m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:ReservedCodeCacheSize=240m"
+  ),
+  // Two processes that take about as long as each other.
+  TestProcess.groups(
+    TestProcess(Seq("io.joinless.spark.", "org.apache.spark.")),
+    TestProcess(Seq("time.", "exec.", "recovery.").map("io.joinless.spark." + _))
+  ),
+  Compile / unmanagedSourceDirectories ++= SparkRange.folders((Compile / sourceDirectory).value, minor),
+  Test / unmanagedSourceDirectories ++= SparkRange.folders((Test / sourceDirectory).value, minor),
+  Compile / sourceGenerators += Def.task(Built.write((Compile / sourceManaged).value, minor, version.value)),
+  Test / packageBin / artifactPath := crossTarget.value / "joinless-spark-tests.jar",
+  assembly / assemblyJarName := s"joinless-spark-${minor}_${scalaBinaryVersion.value}-${version.value}.jar",
+  assembly / assemblyOption ~= (_.withIncludeScala(false)),
+  assembly / test := {}
+)
 
 lazy val plugin = (project in file("spark-plugin/plugin"))
   .dependsOn(engine % "compile->compile;test->test")
   .settings(common)
-  .settings(
-    name := "joinless-spark",
-    libraryDependencies += "org.apache.spark" %% "spark-sql" % sparkVersion % Provided,
-    Test / javaOptions ++= sparkJavaOptions ++ Seq(
-      "-Xmx3g",
-      "-Xmn768m", // what a batch leaves behind dies young
-      "-XX:MetaspaceSize=512m",
-      "-XX:+UseSerialGC",
-      "-XX:TieredStopAtLevel=1",
-      "-XX:ReservedCodeCacheSize=240m"
-    ),
-    // Two processes that take about as long as each other.
-    TestProcess.groups(
-      TestProcess(Seq("io.joinless.spark.", "org.apache.spark.")),
-      TestProcess(Seq("time.", "exec.", "recovery.").map("io.joinless.spark." + _))
-    ),
-    Compile / sourceGenerators += built,
-    Test / packageBin / artifactPath := crossTarget.value / "joinless-spark-tests.jar",
-    assembly / assemblyJarName := s"joinless-spark-${sparkMinor}_${scalaBinaryVersion.value}-${version.value}.jar",
-    assembly / assemblyOption ~= (_.withIncludeScala(false)),
-    assembly / test := {}
-  )
+  .settings(pluginFor(sparkMinor))
+  .settings(libraryDependencies += "org.apache.spark" %% "spark-sql" % sparkVersion % Provided)
+
+/** The same sources for another minor version of Spark, compiled against the jars of its PySpark, which `scripts/setup versions`
+  * brings.
+  */
+def pluginBeside(minor: String): Project =
+  Project(s"spark-${minor.replace('.', '-')}", file(s"target/spark-$minor"))
+    .dependsOn(engine % "compile->compile;test->test")
+    .settings(common)
+    .settings(
+      sourceDirectory := (plugin / sourceDirectory).value,
+      Test / baseDirectory := (plugin / baseDirectory).value, // where tests find files
+      Compile / unmanagedJars ++= {
+        val jars = ((ThisBuild / baseDirectory).value / ".build/spark" / minor / "pyspark/jars" * "*.jar").classpath
+        if (jars.isEmpty) sys.error(s"There is no PySpark $minor in .build/spark: run scripts/setup spark $minor")
+        jars
+      },
+      assembly / assemblyExcludedJars := (Compile / unmanagedJars).value
+    )
+    .settings(pluginFor(minor))
+
+lazy val spark41 = pluginBeside("4.1")
+lazy val spark43 = pluginBeside("4.3")
 
 /** Writes the class paths of the bench: `classpath.txt` has no Spark on it, `classpath-spark.txt` has. */
 lazy val writeClasspath = taskKey[Unit]("writes the class paths with which benchmarks/ starts programs of the bench")

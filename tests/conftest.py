@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import joinless
-from support import delta_jars
+from support import delta_jars, sparks
 from support.run import INTERPRETED
 from support.shop import Shop
 from support.times import PROC, FileTimes, processor_seconds
@@ -22,7 +22,9 @@ os.environ["TZ"] = "UTC"  # Python's view of Spark's timestamps
 time.tzset()
 
 ROOT = Path(__file__).parent.parent
-TEST_JAR = ROOT / "spark-plugin" / "plugin" / "target" / "scala-2.13" / "joinless-spark-tests.jar"  # the plugin's tests
+#: Where the plugin is built for the version of Spark that is running.
+PLUGIN = ROOT / ("spark-plugin/plugin" if sparks.running() == sparks.own() else f"target/spark-{sparks.running()}")
+TEST_JAR = PLUGIN / "target" / "scala-2.13" / "joinless-spark-tests.jar"  # the plugin's tests
 BENCH_CLASSES = ROOT / "spark-plugin" / "bench" / "target" / "scala-2.13" / "classes"  # the benchmark's sink
 #: Plans live shorter than their compilation would take. With one compiler alone the code cache
 #: would be small, full of the code of dead plans, and swept all the time.
@@ -126,7 +128,9 @@ def quiet_builder() -> SparkSession.Builder:
 
 
 def with_delta(builder: SparkSession.Builder) -> SparkSession.Builder:
-    """Adds Delta Lake after the builder's own settings."""
+    """Adds Delta Lake after the builder's own settings, where Delta has a release for this Spark."""
+    if not delta_jars.found() and sparks.running() != sparks.own():
+        return builder
     catalog = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
     extensions = [*filter(None, [builder._options.get("spark.sql.extensions")]), DELTA_EXTENSION]
     builder = builder.config("spark.sql.extensions", ",".join(extensions))

@@ -72,7 +72,7 @@ print(json.dumps({
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     settings = {
-        "spark.jars": str(_jars.bundled("4.2.0")),
+        "spark.jars": str(_jars.bundled(pyspark.__version__)),
         "spark.sql.extensions": EXTENSION_CLASS,
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
@@ -136,7 +136,7 @@ def test_a_pipeline_takes_its_settings_from_spark_defaults(tmp_path: Path) -> No
     """
     environment = client_environment()
     settings = {
-        "spark.jars": str(_jars.bundled("4.2.0")),
+        "spark.jars": str(_jars.bundled(pyspark.__version__)),
         "spark.sql.extensions": EXTENSION_CLASS,
         "spark.sql.extendedExplainProviders": EXPLAIN_PROVIDER,
         "spark.joinless.mode": "force",

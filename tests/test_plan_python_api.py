@@ -332,7 +332,7 @@ def test_what_is_no_builder_or_dataframe_is_named(spark: SparkSession) -> None:
 def test_the_package_says_where_its_jar_is() -> None:
     run = process.run([sys.executable, "-m", "joinless"])
     assert run.returncode == 0, run.stderr
-    assert Path(run.stdout.strip()) == _jars.bundled("4.2.0")
+    assert Path(run.stdout.strip()) == _jars.bundled(pyspark.__version__)
 
 
 def test_the_package_says_its_version_and_how_it_is_called() -> None:
@@ -368,13 +368,13 @@ def spark_submit(folder: Path, code: str, options: list[str], *arguments: str) -
 
 @pytest.mark.parametrize("with_jar", [True, False])
 def test_under_spark_submit_the_jar_must_be_submitted(tmp_path: Path, with_jar: bool) -> None:
-    run = spark_submit(tmp_path, SUBMITTED, ["--jars", str(_jars.bundled("4.2.0"))] if with_jar else [])
+    run = spark_submit(tmp_path, SUBMITTED, ["--jars", str(_jars.bundled(pyspark.__version__))] if with_jar else [])
     assert run.returncode == 0, run.stderr[-3000:]
     if with_jar:
         assert run.stdout.splitlines()[-1] == "[]"
     else:
         assert run.stdout.startswith("[JOINLESS_EXTENSION_NOT_INSTALLED.NO_JAR_SUBMITTED]")
-        assert "--jars " + str(_jars.bundled("4.2.0")) in run.stdout
+        assert "--jars " + str(_jars.bundled(pyspark.__version__)) in run.stdout
 
 
 BESIDE = """
@@ -391,8 +391,8 @@ else:
 
 
 def test_jars_and_extensions_of_the_submission_stay(tmp_path: Path) -> None:
-    ours = tmp_path / _jars.bundled("4.2.0").name
-    ours.symlink_to(_jars.bundled("4.2.0"))
+    ours = tmp_path / _jars.bundled(pyspark.__version__).name
+    ours.symlink_to(_jars.bundled(pyspark.__version__))
     delta = ",".join(delta_jars.paths())
     beside = ["--conf", "spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension", "--jars", f"{delta},{ours}"]
     run = spark_submit(tmp_path, BESIDE, beside, "submitted")
@@ -418,7 +418,7 @@ def test_jars_and_extensions_of_a_session_that_python_starts_stay(
         monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     run = process.run_python(BESIDE, "before")
     assert run.returncode == 0, run.stderr[-3000:]
-    assert run.stdout.split() == [f"x.Other,{EXTENSION_CLASS}", f"a.jar,b.jar,{_jars.bundled('4.2.0')}"]
+    assert run.stdout.split() == [f"x.Other,{EXTENSION_CLASS}", f"a.jar,b.jar,{_jars.bundled(pyspark.__version__)}"]
 
 
 WITHOUT = """
@@ -444,7 +444,7 @@ except joinless.ExtensionNotInstalledError as error:
 
 @pytest.mark.parametrize("with_jar", [True, False])
 def test_a_session_without_the_extension_is_named(with_jar: bool) -> None:
-    jar = str(_jars.bundled("4.2.0")) if with_jar else ""
+    jar = str(_jars.bundled(pyspark.__version__)) if with_jar else ""
     run = process.run_python(WITHOUT, jar)
     assert run.returncode == 0, run.stderr[-3000:]
     assert "JavaPackage" not in run.stdout

@@ -79,6 +79,12 @@ def test_jars_are_fetched_once_and_a_download_that_broke_does_not_count(checkout
     assert len((checkout / "submitted.txt").read_text().splitlines()) == 2
 
 
+def test_a_version_of_spark_that_is_not_built_is_refused_by_name(checkout: Path) -> None:
+    refused = set_up(checkout, "spark", "3.5")
+    assert refused.returncode == 1
+    assert "the plugin is not built for Spark 3.5" in refused.stderr
+
+
 def test_set_ups_of_one_checkout_take_turns(checkout: Path) -> None:
     environment = {**os.environ, "PYTHON": sys.executable}
     several = [subprocess.Popen([checkout / "scripts/setup", "tests"], env=environment) for _ in range(3)]

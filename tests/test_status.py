@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Row, SparkSession
@@ -213,7 +214,7 @@ print(json.dumps({
 
 def test_a_client_of_spark_connect_calls_them(ten: Shop) -> None:
     settings = {
-        "spark.jars": ",".join([str(_jars.bundled("4.2.0")), *delta_jars.paths()]),
+        "spark.jars": ",".join([str(_jars.bundled(pyspark.__version__)), *delta_jars.paths()]),
         "spark.sql.extensions": f"{EXTENSION_CLASS},io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.shuffle.partitions": "1",

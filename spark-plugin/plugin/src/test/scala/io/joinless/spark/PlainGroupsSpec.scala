@@ -101,6 +101,7 @@ class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
     test(
       s"a checkpoint that was begun ${if (counted) "with" else "without"} counts goes on so, whatever the setting says now"
     ) {
+      SharedSpark.assumeUpdateMode()
       val sql = inUpdateMode(2)._1
       val batches = new Generator(7L).batches(4)
       val run = new Run(OutputMode.Update(), PlayedQuery.AsStream)
@@ -110,6 +111,7 @@ class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
     }
 
   test("a query that adds up something else is refused by name") {
+    SharedSpark.assumeUpdateMode()
     val run = new Run(OutputMode.Update(), PlayedQuery.AsStream)
     val batches = new Generator(8L).batches(2)
     run.emitted(s"SELECT t.g, SUM(t.x) AS s $Path GROUP BY t.g", batches)(_ => ())
@@ -125,6 +127,7 @@ class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
   private def way(asStream: Boolean) = if (asStream) PlayedQuery.AsStream else PlayedQuery.AsBatches()
 
   private def check(sql: String, mode: OutputMode, counts: Boolean, seed: Long, way: PlayedQuery.Way): Unit = {
+    if (mode == OutputMode.Update()) SharedSpark.assumeUpdateMode()
     val ours = new Run(mode, way)
     ours.views()
     assert(this.counts(sql) == counts, sql)

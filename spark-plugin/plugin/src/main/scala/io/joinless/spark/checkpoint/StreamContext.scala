@@ -47,6 +47,11 @@ object StreamContext {
   def current(session: SparkSession): Option[RunningBatch] =
     if (inspected.get.isEmpty) RunningBatch.of(session) else None
 
+  /** The same batch, as long as its operators get their state: not for a plan that is made of it
+    * afterwards, to be shown.
+    */
+  def planning(session: SparkSession): Option[RunningBatch] = current(session).filterNot(_.isPlanned)
+
   /** Runs `body`, which plans something only to inspect it: `body` sees no running batch. It may be
     * called inside Spark's analyzer, which forbids transformations otherwise, since they would
     * visit resolved nodes again and again (it says so in its test mode only).

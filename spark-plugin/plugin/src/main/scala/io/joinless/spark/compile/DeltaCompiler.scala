@@ -490,7 +490,7 @@ object DeltaCompiler {
 
   /** `dropDuplicates` of all columns is DISTINCT. */
   private def distinct(plan: LogicalPlan): LogicalPlan = plan.transformDownWithSubqueries {
-    case Deduplicate(keys, child) if child.isStreaming && AttributeSet(keys) == child.outputSet =>
-      Aggregate(child.output, child.output, child)
+    case rows: Deduplicate if rows.isStreaming && AttributeSet(rows.keys) == rows.child.outputSet =>
+      Aggregate(rows.child.output, rows.child.output, rows.child)
   }
 }

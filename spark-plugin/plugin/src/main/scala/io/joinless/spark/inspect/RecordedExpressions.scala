@@ -4,7 +4,7 @@ import java.util.Locale
 
 import org.apache.spark.sql.catalyst.analysis.{UnresolvedAttribute, UnresolvedExtractValue, UnresolvedFunction}
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.joinless.SessionPlans
+import org.apache.spark.sql.joinless.{Functions, SessionPlans}
 
 /** The expressions that texts of a checkpoint may contain: expressions over `c0`, `c1`, … of
   * Spark's own deterministic functions.
@@ -75,9 +75,9 @@ object RecordedExpressions {
   private def checkCall(session: SessionPlans, call: UnresolvedFunction): Unit = {
     val name = call.nameParts.mkString(".")
     val plain =
-      call.nameParts.size == 1 && !call.isDistinct && !call.isInternal && call.filter.isEmpty && call.ignoreNulls.isEmpty &&
-        call.orderingWithinGroup.isEmpty
-    val found = if (plain) SessionPlans.builtinClass(name) else None
+      call.nameParts.size == 1 && !call.isDistinct && !call.isInternal && call.filter.isEmpty &&
+        call.orderingWithinGroup.isEmpty && !Functions.choosesNulls(call)
+    val found = if (plain) Functions.builtinClass(name) else None
     if (!found.exists(name => inSpark(name) && Classes(simple(name)))) refuse(s"the function $name is not on the list")
     val meant = session.functionClass(name)
     if (meant != found) refuse(s"the function $name is not Spark's in this session")

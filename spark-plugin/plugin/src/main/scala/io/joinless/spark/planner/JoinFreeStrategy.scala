@@ -34,7 +34,7 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
       DeltaRowsExec(form, projectedColumns, output, planLater(child)) :: Nil
     case groups: Groups => planned(groups) :: Nil
     case InTime(times, lag, child) =>
-      InTimeExec(times, lag, StreamContext.current(session).map(Watermarks.ofStreams), planLater(child)) :: Nil
+      InTimeExec(times, lag, StreamContext.planning(session).map(Watermarks.ofStreams), planLater(child)) :: Nil
     case RowWindows(child, windows, output) => RowWindowsExec(windows, output, planLater(child)) :: Nil
     case Changelog(child, _, _, _, _) => MarkExec("Changelog", plan.output, planLater(child)) :: Nil
     case Project(list, DeltaOutput(child)) => MarkExec("DeltaOutput", list.map(_.toAttribute), planLater(child)) :: Nil
@@ -46,7 +46,7 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
     * next state; in a new one, shares are chosen.
     */
   private def planned(join: JoinFreeJoin): SparkPlan = {
-    val batch = StreamContext.current(session)
+    val batch = StreamContext.planning(session)
     val stateInfo = batch.map(_.nextStateInfo())
     val spec = stateInfo match {
       case Some(info) => withShares(join.shape, info)
@@ -102,7 +102,7 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
 
   /** The operator of groups. What the checkpoint has recorded of them is compared first. */
   private def planned(groups: Groups): SparkPlan = {
-    val batch = StreamContext.current(session)
+    val batch = StreamContext.planning(session)
     val stateInfo = batch.map(_.nextStateInfo()) // counts this operator: once for each one planned
     stateInfo.foreach(info => StreamContext.checkGroups(session, info.operatorId, groups.shape))
     GroupsExec.over(

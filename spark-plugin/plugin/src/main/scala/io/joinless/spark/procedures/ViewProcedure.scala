@@ -6,9 +6,9 @@ import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.errors.ViewErrors
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.connector.catalog.procedures.{ProcedureParameter, SimpleProcedure}
+import org.apache.spark.sql.connector.catalog.procedures.ProcedureParameter
 import org.apache.spark.sql.connector.read.{LocalScan, Scan}
-import org.apache.spark.sql.joinless.Plans
+import org.apache.spark.sql.joinless.{BoundAlways, Plans}
 import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
@@ -16,7 +16,7 @@ import org.apache.spark.sql.{DataFrame, SparkSession}
   * returns one table of few rows. Names of tables are texts, as SQL spells them.
   */
 abstract private[procedures] class ViewProcedure(override val name: String, override val description: String)
-    extends SimpleProcedure {
+    extends BoundAlways {
 
   /** The rows of a call. */
   protected def rows(session: SparkSession, arguments: InternalRow): DataFrame

@@ -39,9 +39,8 @@ final private class ResultScanBuilder(result: CompleteResult)
       lowerBound: Double,
       upperBound: Double,
       withReplacement: Boolean,
-      seed: Long,
-      method: SampleMethod
-  ): Boolean = method == SampleMethod.BERNOULLI && lowerBound == 0.0 && reading == Whole && {
+      seed: Long
+  ): Boolean = lowerBound == 0.0 && reading == Whole && {
     reading = Thinned(math.max(0.0, upperBound), withReplacement, seed)
     true
   }

@@ -1,7 +1,8 @@
 package io.joinless.spark.source
 
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Sample, SampleMethod}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
+import org.apache.spark.sql.joinless.RowSample
 
 /** Plans a sample, by a fraction, of those rows of a complete result that satisfy conditions: the
   * scan draws it, at the cost of the sampled rows.
@@ -13,7 +14,7 @@ import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 object ThinFiltered extends SparkStrategy {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case Sample(0.0, fraction, replacement, Some(seed), rows, SampleMethod.Bernoulli) =>
+    case RowSample(0.0, fraction, replacement, seed, rows) =>
       ResultsOnDemand.thinned(rows, Reading.Thinned(math.max(0.0, fraction), replacement, seed)).map(planLater).toSeq
     case _ => Nil
   }

@@ -12,6 +12,7 @@ import io.joinless.spark.start.{HideIdleSources, ShareSources, StartCheck, Whole
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
+import org.apache.spark.sql.joinless.QueryParts
 import org.apache.spark.sql.execution.streaming.sources.ForeachBatchSink
 import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.{DataFrame, Row}
@@ -60,16 +61,12 @@ trait AppliedTwice extends StreamingPlans with Assertions { self: Suite =>
     assert(again.fastEquals(once), s"${rule.ruleName} on\n$once makes\n$again")
   }
 
-  private def started(query: LogicalPlan): WriteToStream = WriteToStream(
+  private def started(query: LogicalPlan): WriteToStream = QueryParts.write(
     "query",
-    None,
     TestFolders.create("cp").toString,
     new ForeachBatchSink[Row]((_: DataFrame, _: Long) => (), null),
     OutputMode.Append,
-    deleteCheckpointOnStop = false,
-    query,
-    None,
-    None
+    query
   )
 
   private def rule(name: String)(f: LogicalPlan => LogicalPlan): Rule[LogicalPlan] = new Rule[LogicalPlan] {

@@ -2,13 +2,16 @@ package io.joinless.spark.rules
 
 import java.nio.file.{Files, Path, Paths}
 
+import io.joinless.spark.conf.Built
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
 /** The plan of every query shape, as a text in the repository; and that no rule changes its own
-  * output. To write the texts anew after a wanted change:
+  * output. Where a version of Spark makes another plan, the text is in the folder of that version.
+  * To write the texts anew after a wanted change:
   * {{{JOINLESS_REGENERATE_PLANS=1 sbt "plugin/testOnly *GoldenPlansSpec"}}}
   */
+*/
 class GoldenPlansSpec extends AnyFunSuite with AppliedTwice with BeforeAndAfterAll {
 
   private val folder: Path = Paths.get("src/test/resources/golden-plans")
@@ -31,7 +34,11 @@ class GoldenPlansSpec extends AnyFunSuite with AppliedTwice with BeforeAndAfterA
     val query = sql.stripMargin.trim
     val head = confs.map { case (k, v) => s"SET $k=$v;\n" }.mkString + query + "\n\n"
     val text = head + withConf(confs: _*)(PlanText(optimized(query)))
-    val file = folder.resolve(name.replace(' ', '-') + ".txt")
+    val file = {
+      val text = name.replace(' ', '-') + ".txt"
+      val own = folder.resolve(s"spark-${Built.Spark}").resolve(text)
+      if (Files.exists(own)) own else folder.resolve(text)
+    }
     if (sys.env.contains("JOINLESS_REGENERATE_PLANS")) {
       Files.createDirectories(folder)
       Files.writeString(file, text)

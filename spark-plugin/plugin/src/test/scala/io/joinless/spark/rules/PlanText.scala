@@ -60,7 +60,11 @@ object PlanText {
   private def numbered(text: String): String = {
     val ids = scala.collection.mutable.LinkedHashMap.empty[String, Int]
     "#(\\d+)L?".r.replaceAllIn(
-      text.replaceAll("FileSource\\[[^\\]]*\\]", "FileSource"),
+      text.replaceAll("FileSource\\[[^\\]]*\\]", "FileSource").replaceAll(
+        "DataSource\\(.*\\), FileSource",
+        "FileSource"
+      )
+        .replace(", name=<Unassigned>", ""), // sources have names from 4.2 on
       m => "#" + ids.getOrElseUpdate(m.group(1), ids.size + 1)
     )
   }

@@ -9,9 +9,10 @@ import io.joinless.spark.spec.{BlockSpec, ResidualSpec}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BasePredicate, Expression, Predicate, UnsafeRow}
 import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
+import org.apache.spark.sql.joinless.BorrowedRow
 import org.apache.spark.sql.types.{DataType, Decimal}
 import org.apache.spark.unsafe.Platform
-import org.apache.spark.unsafe.types.{BinaryView, CalendarInterval, UTF8String, VariantVal}
+import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String, VariantVal}
 
 /** Conditions over several relations, compiled by Spark and evaluated in place on rows of the
   * arenas.
@@ -63,7 +64,8 @@ object ResidualPredicates {
 
   /** The residual's columns as one row; each column is read from the row of its relation, in place.
     */
-  final private class BoundRow(spec: BlockSpec, residual: ResidualSpec, arena: Int => TupleArena) extends InternalRow {
+  final private class BoundRow(spec: BlockSpec, residual: ResidualSpec, arena: Int => TupleArena)
+      extends BorrowedRow {
     val relations: IndexedSeq[Int] = residual.columns.map(_.relation).distinct.sorted
     private[this] val ids = relations.toArray
     private[this] val arenas = relations.map(arena).toArray
@@ -85,6 +87,8 @@ object ResidualPredicates {
       }
     }
 
+    override protected def row(i: Int): UnsafeRow = view(i)
+    override protected def ordinal(i: Int): Int = at(i)
     override def numFields: Int = at.length
     override def isNullAt(i: Int): Boolean = view(i).isNullAt(at(i))
     override def getBoolean(i: Int): Boolean = view(i).getBoolean(at(i))
@@ -99,7 +103,6 @@ object ResidualPredicates {
     override def getBinary(i: Int): Array[Byte] = view(i).getBinary(at(i))
     override def getInterval(i: Int): CalendarInterval = view(i).getInterval(at(i))
     override def getVariant(i: Int): VariantVal = view(i).getVariant(at(i))
-    override def getBinaryView(i: Int): BinaryView = view(i).getBinaryView(at(i))
     override def getStruct(i: Int, fields: Int): InternalRow = view(i).getStruct(at(i), fields)
     override def getArray(i: Int): ArrayData = view(i).getArray(at(i))
     override def getMap(i: Int): MapData = view(i).getMap(at(i))

@@ -50,10 +50,10 @@ object CastRules {
       case (FloatType | DoubleType, TimestampType) => ansi
       case (_: NumericType, TimestampType) => false
       case (DateType, _) => false // except to times: NULL
-      case (_: TimestampType | _: TimestampNTZType, DateType) => false
+      case (_: TimestampType | _: TimestampNTZType, DateType | _: TimeType) => false
       case (BooleanType | TimestampType, FloatType | DoubleType | TimestampType) => false
       case (TimestampType, BooleanType) => false
-      case (_: TimeType, _: TimeType) => false
+      case (_: TimeType, _: TimeType | TimestampType | TimestampNTZType) => false
       case (_: YearMonthIntervalType, _: YearMonthIntervalType) => false
       case (_: DayTimeIntervalType, _: DayTimeIntervalType) => false
       case (Interval(), _) | (_, Interval()) => !fits(from, to, range)

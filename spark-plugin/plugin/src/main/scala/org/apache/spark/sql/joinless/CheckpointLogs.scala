@@ -4,7 +4,6 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.io.CompressionCodec
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata
-import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryCheckpointMetadata
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
@@ -13,7 +12,7 @@ import org.apache.spark.util.SerializableConfiguration
 /** The logs of offsets and commits of a checkpoint, and the stores of its batches, read from
   * outside while the query may be running. Nothing is written.
   *
-  * Private to Spark: the logs, and the providers of state stores; checked on 4.2.0.
+  * Private to Spark: the logs, and the providers of state stores.
   */
 final class CheckpointLogs(val session: SparkSession, checkpoint: String) {
   private val own = classicOf(session)
@@ -27,7 +26,7 @@ final class CheckpointLogs(val session: SparkSession, checkpoint: String) {
   /** The folder of all operators' state. */
   val state: Path = new CheckpointFolder(session, path).state
 
-  private val logs = new StreamingQueryCheckpointMetadata(own, path.toString, readOnly = true)
+  private val logs = CheckpointReaders.logs(own, path)
 
   def exists: Boolean = new CheckpointFiles(session, path).exists(path)
 
@@ -56,7 +55,7 @@ final class CheckpointLogs(val session: SparkSession, checkpoint: String) {
       // not started yet
       val _ = own.streams.stateStoreCoordinator
       val conf = own.sessionState.conf.clone()
-      offsets.metadataOpt.foreach(OffsetSeqMetadata.setSessionConf(_, conf))
+      CheckpointReaders.metadata(offsets).foreach(OffsetSeqMetadata.setSessionConf(_, conf))
       checkClasses(conf, refuse)
       val ids = commit.stateUniqueIds.flatMap(_.get(operator)).map(_.toIndexedSeq.map(_.head))
       // the offset log does not say how files are named

@@ -7,8 +7,7 @@ import org.apache.spark.sql.types._
 
 /** Values whose bytes are equal exactly if `=` is true: the engine requires this of a join key.
   *
-  * Uses `NormalizeFloatingNumbers.normalize` and `DataType.asNullable`, private to Spark; checked
-  * on 4.2.0.
+  * Uses `NormalizeFloatingNumbers.normalize` and `DataType.asNullable`, private to Spark.
   */
 object KeyBytes {
 
@@ -40,7 +39,8 @@ object KeyBytes {
   def comparable(dataType: DataType): Boolean = dataType match {
     case StructType(fields) => fields.forall(field => comparable(field.dataType))
     case ArrayType(element, _) => comparable(element)
-    case _: StringType | BinaryType | BooleanType | _: NumericType | DateType | _: DatetimeType => true
+    case _: StringType | BinaryType | BooleanType | _: NumericType => true
+    case DateType | TimestampType | TimestampNTZType | _: TimeType => true // not times with nanoseconds
     case _: YearMonthIntervalType | _: DayTimeIntervalType => true
     case _ => false
   }

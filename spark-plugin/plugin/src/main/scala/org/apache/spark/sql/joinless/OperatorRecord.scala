@@ -2,7 +2,7 @@ package org.apache.spark.sql.joinless
 
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.execution.streaming.state.{OperatorStateMetadataReader, OperatorStateMetadataV2}
+import org.apache.spark.sql.execution.streaming.state.OperatorStateMetadataV2
 
 /** Spark's metadata of version 2 of a stateful operator.
   *
@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.streaming.state.{OperatorStateMetadataRead
   */
 final case class OperatorRecord(name: String, operator: Long, partitions: Int, properties: String)
 
-/** Reads the record. Uses `OperatorStateMetadataReader`, internal to Spark; checked on 4.2.0. */
+/** Reads the record. Uses `OperatorStateMetadataReader`, internal to Spark. */
 object OperatorRecord {
 
   /** The folder of the metadata of an operator, which has a file per batch that wrote any. */
@@ -24,7 +24,7 @@ object OperatorRecord {
     */
   def read(session: SparkSession, operator: Path, batch: Long): Option[OperatorRecord] = {
     val hadoop = classicOf(session).sessionState.newHadoopConf()
-    OperatorStateMetadataReader.createReader(operator, hadoop, 2, batch, createMetadataDir = false).read().collect {
+    CheckpointReaders.operator(operator, hadoop, batch).collect {
       case OperatorStateMetadataV2(info, stores, properties) =>
         OperatorRecord(info.operatorName, info.operatorId, stores.headOption.fold(0)(_.numPartitions), properties)
     }

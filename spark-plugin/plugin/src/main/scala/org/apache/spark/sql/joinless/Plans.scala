@@ -10,7 +10,7 @@ import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.{DataFrame, SparkSession, classic}
 
 /** DataFrames of own plans, and checkpoints of running queries. `Dataset.ofRows`, `queryExecution`,
-  * the execution of a query and the list of running ones are private to Spark; checked on 4.2.0.
+  * the execution of a query and the list of running ones are private to Spark.
   */
 object Plans {
 
@@ -60,7 +60,7 @@ object Plans {
     * another one if it is planned again with the same number.
     */
   def plannedAt(query: StreamingQuery, batch: Long): Option[Long] =
-    execution(query).offsetLog.get(batch).flatMap(_.metadataOpt).map(_.batchTimestampMs)
+    execution(query).offsetLog.get(batch).flatMap(CheckpointReaders.metadata).map(_.batchTimestampMs)
 
   /** The execution of a query that runs in this application. */
   private def execution(query: StreamingQuery): StreamExecution = query match {

@@ -6,6 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
 import org.apache.spark.sql.streaming.OutputMode
@@ -19,7 +20,7 @@ import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, M
   * Private to Spark and used here: `SharedState.activeStreamingQueries`,
   * `StreamExecution.lastExecution` and `analyzedPlan`, and
   * `IncrementalExecution.nextStatefulOperationStateInfo`, which is private in Scala and public in
-  * the class file because an inner object calls it. Checked on 4.1.4 and 4.2.0; [[SparkMembers]]
+  * the class file because an inner object calls it. [[SparkMembers]]
   * probes it.
   */
 final class RunningBatch private (
@@ -30,6 +31,12 @@ final class RunningBatch private (
   def run: UUID = execution.runId
 
   def batch: Long = execution.currentBatchId
+
+  /** Whether the batch has been planned. Spark 4.1 plans it once more, on the same thread, for the
+    * text that its page of SQL queries shows.
+    */
+  */
+  def isPlanned: Boolean = execution.tracker.phases.contains(QueryPlanningTracker.PLANNING)
 
   /** The query as it was started, with its streams. */
   def analyzed: LogicalPlan = query.analyzedPlan

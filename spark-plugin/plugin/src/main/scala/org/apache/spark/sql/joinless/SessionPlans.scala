@@ -1,7 +1,6 @@
 package org.apache.spark.sql.joinless
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.analysis.FunctionRegistry
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{QueryExecution, SparkStrategy}
@@ -10,7 +9,7 @@ import org.apache.spark.sql.internal.SQLConf
 /** The session's own parser, analyzer and optimizer, called on plans that are never executed; and
   * its conf.
   *
-  * Uses `sessionState` of classic sessions, internal to Spark; checked on 4.2.0.
+  * Uses `sessionState` of classic sessions, internal to Spark.
   */
 final class SessionPlans(val session: SparkSession) {
   private val own = classicOf(session)
@@ -56,11 +55,4 @@ final class SessionPlans(val session: SparkSession) {
 
   /** A session of the same application without the settings, functions and views of this one. */
   def fresh(): SessionPlans = new SessionPlans(own.newSession())
-}
-
-object SessionPlans {
-
-  /** The class that evaluates a function of Spark's own. */
-  def builtinClass(name: String): Option[String] =
-    FunctionRegistry.builtin.lookupFunction(FunctionRegistry.builtinFunctionIdentifier(name)).map(_.getClassName)
 }

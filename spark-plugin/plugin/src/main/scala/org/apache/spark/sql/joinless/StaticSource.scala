@@ -17,7 +17,7 @@ import org.apache.spark.sql.{DataFrame, SparkSession, classic}
   * Spark asks for the rows of a batch that is done, too, and does not read them: so nothing is
   * computed or checked before they are read.
   *
-  * `Source`, `LogicalRDD` and `StreamingExecutionRelation` are internal to Spark; checked on 4.2.0.
+  * `Source`, `LogicalRDD` and `StreamingExecutionRelation` are internal to Spark.
   *
   * @param places the tables and paths that it reads
   * @param now computes the version
@@ -75,7 +75,7 @@ object StaticSource {
 
   /** The source that a plan scans. */
   def unapply(plan: LogicalPlan): Option[StaticSource] = plan match {
-    case StreamingExecutionRelation(source: StaticSource, _, _, _) => Some(source)
+    case scan: StreamingExecutionRelation => Some(scan.source).collect { case source: StaticSource => source }
     case _ => None
   }
 }

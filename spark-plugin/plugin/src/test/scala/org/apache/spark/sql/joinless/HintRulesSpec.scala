@@ -5,7 +5,6 @@ import io.joinless.spark.api.PythonApi
 import io.joinless.spark.errors.JoinlessAnalysisException
 import io.joinless.spark.start.StartCheck
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.streaming.WriteToStream
 import org.apache.spark.sql.streaming.Trigger
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -64,7 +63,7 @@ class HintRulesSpec extends AnyFunSuite with SharedSpark {
   test("changes that were not compiled are refused when their query starts") {
     val files = new EdgeFiles(spark, "e")
     val marked = Plans.analyzed(PythonApi.deltas(files.streaming(perSource), "weight"))
-    val write = WriteToStream("q", None, files.path("cp"), null, null, false, marked, None, None)
+    val write = QueryParts.write("q", files.path("cp"), null, null, marked)
     val e = intercept[JoinlessAnalysisException](new StartCheck(spark)(write))
     assert(e.getCondition == "JOINLESS_SPARK_VERSION" && e.getMessage.contains("ignores the rules"), e)
   }

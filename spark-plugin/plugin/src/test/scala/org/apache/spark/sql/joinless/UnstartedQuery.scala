@@ -3,7 +3,7 @@ package org.apache.spark.sql.joinless
 import org.apache.spark.sql.{DataFrame, Row, classic}
 import org.apache.spark.sql.catalyst.CatalystTypeConverters
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.catalyst.streaming.{WriteToStream, WriteToStreamStatement}
+import org.apache.spark.sql.catalyst.streaming.WriteToStream
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.Sink
 import org.apache.spark.sql.execution.streaming.checkpointing.{OffsetSeq, OffsetSeqMetadata}
@@ -87,7 +87,7 @@ final class UnstartedQuery private (session: classic.SparkSession, write: WriteT
         val toRow = CatalystTypeConverters.createToScalaConverter(execution.analyzed.schema)
         val emitted = rows.collect().toSeq.map(row => toRow(row).asInstanceOf[Row])
         tracker.updateWatermark(executed)
-        assert(commitLog.add(batch, commitLog.createMetadata(tracker.currentWatermark)))
+        assert(QueryParts.commit(commitLog, batch, tracker.currentWatermark))
         propagator.purge(batch - 2)
         previous = Some(now)
         next += 1
@@ -130,18 +130,7 @@ object UnstartedQuery {
     */
   def apply(query: DataFrame, checkpoint: String, mode: OutputMode): UnstartedQuery = {
     val session = classicOf(query.sparkSession)
-    val statement = WriteToStreamStatement(
-      None,
-      None,
-      Some(checkpoint),
-      useTempCheckpointLocation = false,
-      recoverFromCheckpointLocation = true,
-      NoSink,
-      mode,
-      session.sessionState.newHadoopConf(),
-      Trigger.ProcessingTime(0),
-      Plans.analyzed(query)
-    )
+    val statement = QueryParts.statement(session, checkpoint, NoSink, mode, Plans.analyzed(query))
     new UnstartedQuery(
       session,
       session.sessionState.executePlan(statement).analyzed.asInstanceOf[WriteToStream]
