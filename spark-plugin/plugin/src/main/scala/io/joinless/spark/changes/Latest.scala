@@ -14,7 +14,6 @@ object Latest {
   /** @param rows resolved; the columns of the key and of the order need not be there, which is
     *   Spark's error then
     */
-  */
   def apply(rows: LogicalPlan, key: Seq[String], order: Seq[String]): LogicalPlan = {
     val newest = order.map(column => SortOrder(UnresolvedAttribute.quoted(column), Descending, NullsLast, Nil))
     val window = WindowSpecDefinition(key.map(UnresolvedAttribute.quoted), newest, UnspecifiedFrame)

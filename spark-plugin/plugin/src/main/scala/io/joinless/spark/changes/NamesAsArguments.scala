@@ -11,7 +11,6 @@ import org.apache.spark.sql.catalyst.rules.Rule
   * a bare name becomes a string literal. Spark would look for a column of the rows around the
   * function, of which there are none.
   */
-*/
 object NamesAsArguments extends Rule[LogicalPlan] {
 
   private val functions = StreamFunctions.all.map(_._1.funcName).toSet

@@ -11,7 +11,6 @@ import org.apache.spark.unsafe.types.UTF8String
   * `_change_type`; `changelog(TABLE(feed), op)` by another column, of change types if it holds
   * texts, of weights if it holds whole numbers.
   */
-*/
 object ChangelogInSql {
 
   private val name = "changelog"

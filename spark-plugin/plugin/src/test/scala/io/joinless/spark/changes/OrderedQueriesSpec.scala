@@ -2,6 +2,7 @@ package io.joinless.spark.changes
 
 import io.joinless.engine.oracle.Seeds
 import io.joinless.spark.SharedSpark
+import io.joinless.spark.conf.Built
 import org.apache.spark.sql.catalyst.plans.logical.LocalLimit
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -85,9 +86,10 @@ class OrderedQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverCh
     "SELECT y, SUM(k) OVER (PARTITION BY y ORDER BY k RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS s FROM a"
   )
 
-  for ((sql, i) <- (limits ++ windows).zipWithIndex) test(s"changes of rows in order: $sql") {
-    withConf("spark.joinless.crossProducts.enabled" -> "true")(checkInTurn(sql, i))
-  }
+  for ((sql, i) <- (limits ++ windows).zipWithIndex if Built.Spark != "4.1" || !sql.contains("QUALIFY"))
+    test(s"changes of rows in order: $sql") {
+      withConf("spark.joinless.crossProducts.enabled" -> "true")(checkInTurn(sql, i))
+    }
 
   test("the complete result of rows in order is that of the changes") {
     val hidden = limits.filter(sql => sql.contains("k + 1 AS l") || sql.contains("SELECT a.y FROM t JOIN"))

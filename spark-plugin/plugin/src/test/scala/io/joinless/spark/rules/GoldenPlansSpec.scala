@@ -11,7 +11,6 @@ import org.scalatest.funsuite.AnyFunSuite
   * To write the texts anew after a wanted change:
   * {{{JOINLESS_REGENERATE_PLANS=1 sbt "plugin/testOnly *GoldenPlansSpec"}}}
   */
-*/
 class GoldenPlansSpec extends AnyFunSuite with AppliedTwice with BeforeAndAfterAll {
 
   private val folder: Path = Paths.get("src/test/resources/golden-plans")

@@ -97,5 +97,6 @@ final class CellBlocks private[joinless] (provider: StateStoreProvider, store: R
     try {
       pairs.close()
       store.abort()
-    } finally provider.close()
+    } catch { case _: StateStoreOperationOutOfOrder => } // released, as its task has ended
+    finally provider.close()
 }

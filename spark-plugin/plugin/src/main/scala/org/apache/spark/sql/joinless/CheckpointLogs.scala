@@ -26,20 +26,20 @@ final class CheckpointLogs(val session: SparkSession, checkpoint: String) {
   /** The folder of all operators' state. */
   val state: Path = new CheckpointFolder(session, path).state
 
-  private val logs = CheckpointReaders.logs(own, path)
+  private val logs = new LogReader(own, path)
 
   def exists: Boolean = new CheckpointFiles(session, path).exists(path)
 
   /** Batches whose commit exists, ascending. */
-  def batches: Seq[Long] = logs.commitLog.listBatchesOnDisk.toSeq
+  def batches: Seq[Long] = logs.batches
 
   /** The id of the query that the checkpoint belongs to. It exists once a batch was begun. */
-  def query: String = logs.streamMetadata.id
+  def query: String = logs.query
 
   /** What the sources had been read up to after a batch, in the order of the query's sources; None
     * for a source of which nothing was read.
     */
-  def offsets(batch: Long): Option[Seq[Option[String]]] = logs.offsetLog.get(batch).map(_.offsets.map(_.map(_.json)))
+  def offsets(batch: Long): Option[Seq[Option[String]]] = logs.offsets(batch).map(_.offsets.map(_.map(_.json)))
 
   /** The stores of an operator as of a committed batch; None if its logs are deleted.
     *
@@ -50,7 +50,7 @@ final class CheckpointLogs(val session: SparkSession, checkpoint: String) {
   def stores(batch: Long, operator: Long, key: StructType, keyPrefix: Option[Int], value: StructType)(
       refuse: (String, String) => Nothing
   ): Option[CellStores] =
-    for (commit <- logs.commitLog.get(batch); offsets <- logs.offsetLog.get(batch)) yield {
+    for (commit <- logs.commit(batch); offsets <- logs.offsets(batch)) yield {
       // stores that load a snapshot report to the coordinator, which a session without streams has
       // not started yet
       val _ = own.streams.stateStoreCoordinator

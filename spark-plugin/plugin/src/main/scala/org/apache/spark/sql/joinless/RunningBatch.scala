@@ -35,7 +35,6 @@ final class RunningBatch private (
   /** Whether the batch has been planned. Spark 4.1 plans it once more, on the same thread, for the
     * text that its page of SQL queries shows.
     */
-  */
   def isPlanned: Boolean = execution.tracker.phases.contains(QueryPlanningTracker.PLANNING)
 
   /** The query as it was started, with its streams. */

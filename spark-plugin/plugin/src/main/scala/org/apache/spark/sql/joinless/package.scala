@@ -6,7 +6,6 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOpera
   * What differs between versions is in a folder per range of them, beside `src/main/scala`. This
   * package depends on no other package of Joinless.
   */
-*/
 package object joinless {
 
   /** The location and version of the state of one stateful operator. */

@@ -2,20 +2,13 @@ package org.apache.spark.sql.joinless
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.streaming.checkpointing.{OffsetSeq, OffsetSeqMetadata}
-import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryCheckpointMetadata
 import org.apache.spark.sql.execution.streaming.state._
 
-/** What reads the logs of a checkpoint and the records of its operators, from outside. Spark 4.1
-  * makes folders that are missing, so what does not exist is not read.
-  */
+/** Reads parts of a checkpoint that versions of Spark have in different places. Spark 4.1 makes
+  * folders that are missing, so what does not exist is not read.
   */
 private object CheckpointReaders {
-
-  /** The logs of a checkpoint. */
-  def logs(session: SparkSession, checkpoint: Path): StreamingQueryCheckpointMetadata =
-    new StreamingQueryCheckpointMetadata(session, checkpoint.toString)
 
   /** Time, watermark and settings of a batch. */
   def metadata(offsets: OffsetSeq): Option[OffsetSeqMetadata] = offsets.metadata

@@ -2,17 +2,11 @@ package org.apache.spark.sql.joinless
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.streaming.checkpointing.{OffsetSeqBase, OffsetSeqMetadataBase}
-import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryCheckpointMetadata
 import org.apache.spark.sql.execution.streaming.state._
 
-/** What reads the logs of a checkpoint and the records of its operators, from outside. */
+/** Reads parts of a checkpoint that versions of Spark have in different places. */
 private object CheckpointReaders {
-
-  /** The logs of a checkpoint. Nothing is written. */
-  def logs(session: SparkSession, checkpoint: Path): StreamingQueryCheckpointMetadata =
-    new StreamingQueryCheckpointMetadata(session, checkpoint.toString, readOnly = true)
 
   /** Time, watermark and settings of a batch. */
   def metadata(offsets: OffsetSeqBase): Option[OffsetSeqMetadataBase] = offsets.metadataOpt

@@ -10,7 +10,6 @@ object RowSample {
   /** The bounds of the part of [0, 1) that is drawn, whether with replacement, the seed, and what
     * is sampled.
     */
-  */
   def unapply(plan: LogicalPlan): Option[(Double, Double, Boolean, Long, LogicalPlan)] = plan match {
     case Sample(lower, upper, replacement, Some(seed), rows, SampleMethod.Bernoulli) =>
       Some((lower, upper, replacement, seed, rows))

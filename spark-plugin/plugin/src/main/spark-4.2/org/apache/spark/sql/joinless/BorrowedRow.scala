@@ -7,7 +7,6 @@ import org.apache.spark.unsafe.types.BinaryView
 /** A row that is only read and whose columns lie in other rows. Here are the methods that rows of
   * Spark 4.2 have beside those of all versions.
   */
-*/
 abstract class BorrowedRow extends InternalRow {
 
   /** The row in which column `i` lies. */

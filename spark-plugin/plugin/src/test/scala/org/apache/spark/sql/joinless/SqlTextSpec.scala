@@ -1,6 +1,7 @@
 package org.apache.spark.sql.joinless
 
 import io.joinless.spark.SharedSpark
+import io.joinless.spark.conf.Built
 import io.joinless.spark.inspect.SqlText
 import org.apache.spark.sql.catalyst.expressions.{Abs, BoundReference, Expression, InSet}
 import org.apache.spark.sql.catalyst.parser.ParseException
@@ -33,7 +34,7 @@ class SqlTextSpec extends AnyFunSuite with SharedSpark {
     own.udf.register("abs", (n: Long) => { Pwned.touched = true; n })
     assert(SqlText.read(own, Seq("abs(c0)"), Types, Map.empty).head.prettyName == "abs")
     val abs = SqlText.read(own, Seq("abs(c0)"), Types, Map.empty).head
-    assert(new SqlText(own).of(abs).isDefined)
+    if (Built.Spark != "4.1") assert(new SqlText(own).of(abs).isDefined) // in 4.1 functions of the session come first
     own.conf.set("spark.sql.functionResolution.sessionOrder", "first")
     assert(new SqlText(own).of(Abs(abs)).isEmpty)
     assert(new SqlText(spark).of(Abs(abs)).isDefined, "what one session cannot write another one can")
