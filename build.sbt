@@ -50,7 +50,7 @@ lazy val engine = (project in file("spark-plugin/engine"))
   )
 
 /** The plugin, built for one minor version of Spark. What differs between minors is in `src/main/spark-4.1`,
-  * `src/main/spark-4.1-4.2` and the like: a folder is for the minor, or the range of them, that its name ends with.
+  * `src/main/spark-4.2-4.3` and the like: a folder is for the minor, or the range of them, that its name ends with.
   */
 def pluginFor(minor: String) = Seq(
   name := "joinless-spark",
@@ -82,7 +82,7 @@ lazy val plugin = (project in file("spark-plugin/plugin"))
   .settings(pluginFor(sparkMinor))
   .settings(libraryDependencies += "org.apache.spark" %% "spark-sql" % sparkVersion % Provided)
 
-/** The same sources for another minor version of Spark, compiled against the jars of its PySpark, which `scripts/setup versions`
+/** The same sources for another minor version of Spark, compiled against the jars of its PySpark, which `scripts/setup spark`
   * brings.
   */
 def pluginBeside(minor: String): Project =

@@ -1,6 +1,6 @@
 import sbt._
 
-/** Folders of sources for a minor version of Spark, or for a range of them: `spark-4.3`, `spark-4.1-4.2`. */
+/** Folders of sources for a minor version of Spark, or for a range of them: `spark-4.1`, `spark-4.2-4.3`. */
 object SparkRange {
 
   private val Name = raw"spark-(\d+)\.(\d+)(?:-(\d+)\.(\d+))?".r
