@@ -14,6 +14,7 @@ import io.joinless.spark.plans.values.DeltaForm
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
+  CreateNamedStruct,
   Expression,
   ExpressionInfo,
   FunctionTableSubqueryArgumentExpression,
@@ -130,6 +131,22 @@ private[changes] object TableFunctions {
     def unapply(argument: Expression): Option[LogicalPlan] = argument match {
       case FunctionTableSubqueryArgumentExpression(query, _, _, Seq(), false, Seq(), _) => Some(query)
       case _ => None
+    }
+  }
+
+  /** Names of columns: strings, as which bare names arrive here ([[NamesAsArguments]]). */
+  object Names {
+    def unapply(arguments: Seq[Expression]): Option[Seq[String]] = {
+      val names = arguments.collect { case Literal(column: UTF8String, _: StringType) => column.toString }
+      Option.when(names.size == arguments.size)(names)
+    }
+  }
+
+  /** One column, or several in parentheses. */
+  object Columns {
+    def unapply(argument: Expression): Option[Seq[String]] = argument match {
+      case several: CreateNamedStruct => Names.unapply(several.valExprs)
+      case one => Names.unapply(Seq(one))
     }
   }
 

@@ -18,15 +18,14 @@ object NamesAsArguments extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
     case call: UnresolvedTableValuedFunction
         if functions(call.name.last.toLowerCase(Locale.ROOT)) && call.functionArgs.exists(isName) =>
-      call.copy(functionArgs = call.functionArgs.map {
-        case name: UnresolvedAttribute => literal(name)
-        case several: CreateNamedStruct if isName(several) =>
-          CreateStruct(several.valExprs.map { case name: UnresolvedAttribute => literal(name); case other => other })
-        case other => other
-      })
+      call.copy(functionArgs = call.functionArgs.map(literal))
   }
 
-  private def literal(name: UnresolvedAttribute): Literal = Literal(name.nameParts.mkString("."))
+  private def literal(argument: Expression): Expression = argument match {
+    case name: UnresolvedAttribute => Literal(name.nameParts.mkString("."))
+    case several: CreateNamedStruct => CreateStruct(several.valExprs.map(literal))
+    case other => other
+  }
 
   private def isName(argument: Expression): Boolean = argument match {
     case several: CreateNamedStruct => several.valExprs.exists(isName)

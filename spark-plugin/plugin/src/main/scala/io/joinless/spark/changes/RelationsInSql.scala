@@ -2,10 +2,8 @@ package io.joinless.spark.changes
 
 import io.joinless.spark.plans.marks.{UnresolvedChangelog, UnresolvedLatest}
 import org.apache.spark.sql.catalyst.FunctionIdentifier
-import org.apache.spark.sql.catalyst.expressions.{CreateNamedStruct, Expression, ExpressionInfo, Literal}
+import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionInfo}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.types.StringType
-import org.apache.spark.unsafe.types.UTF8String
 
 /** `joinless.changelog` in SQL: `SELECT * FROM changelog(TABLE(feed))`, by the column
   * `_change_type`; `changelog(TABLE(feed), op)` by another column, of change types if it holds
@@ -28,7 +26,8 @@ object ChangelogInSql {
     ),
     {
       case Seq(TableFunctions.Table(feed)) => UnresolvedChangelog(feed, None)
-      case Seq(TableFunctions.Table(feed), Columns(Seq(column))) => UnresolvedChangelog(feed, Some(column))
+      case Seq(TableFunctions.Table(feed), TableFunctions.Columns(Seq(column))) =>
+        UnresolvedChangelog(feed, Some(column))
       case arguments => throw TableFunctions.refused(name, "changelog(TABLE(feed), _change_type)", arguments)
     }
   )
@@ -52,22 +51,9 @@ object LatestInSql {
       "TABLE(upserts), (shop, id), at"
     ),
     {
-      case Seq(TableFunctions.Table(rows), Columns(key), Columns(order)) => UnresolvedLatest(rows, key, order)
+      case Seq(TableFunctions.Table(rows), TableFunctions.Columns(key), TableFunctions.Columns(order)) =>
+        UnresolvedLatest(rows, key, order)
       case arguments => throw TableFunctions.refused(name, "latest(TABLE(upserts), (shop, id), at)", arguments)
     }
   )
-}
-
-/** One column, or several in parentheses: strings, as which bare names arrive
-  * ([[NamesAsArguments]]).
-  */
-private object Columns {
-  def unapply(argument: Expression): Option[Seq[String]] = {
-    val parts = argument match {
-      case several: CreateNamedStruct => several.valExprs
-      case one => Seq(one)
-    }
-    val names = parts.collect { case Literal(column: UTF8String, _: StringType) => column.toString }
-    Option.when(names.size == parts.size)(names)
-  }
 }

@@ -5,8 +5,7 @@ import io.joinless.spark.plans.marks.UnresolvedSample
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionInfo, Literal, UnaryMinus}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.types.{IntegerType, LongType, StringType}
-import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.sql.types.{IntegerType, LongType}
 
 /** `joinless.sample` in SQL: `SELECT * FROM sample(TABLE(<query>), 1000, 7)`; of each group of rows
   * `sample(TABLE(<query>), 10, 7, city, day)`.
@@ -26,20 +25,13 @@ object SampleInSql {
       "TABLE(SELECT a.src, b.dst FROM edges a JOIN edges b ON a.dst = b.src), 1000, 7"
     ),
     {
-      case TableFunctions.Table(query) +: Number(size) +: Number(seed) +: Names(by) =>
+      case TableFunctions.Table(query) +: Number(size) +: Number(seed) +: TableFunctions.Names(by) =>
         UnresolvedSample(query, size, seed, by)
-      case TableFunctions.Table(query) +: Number(size) +: Names(by) => UnresolvedSample(query, size, 0L, by)
+      case TableFunctions.Table(query) +: Number(size) +: TableFunctions.Names(by) =>
+        UnresolvedSample(query, size, 0L, by)
       case arguments => throw JoinlessErrors.sampleArguments(arguments.map(TableFunctions.text).mkString(", "))
     }
   )
-
-  /** Names of columns: strings, as which bare names arrive here ([[NamesAsArguments]]). */
-  private object Names {
-    def unapply(arguments: Seq[Expression]): Option[Seq[String]] = {
-      val names = arguments.collect { case Literal(column: UTF8String, _: StringType) => column.toString }
-      Option.when(names.size == arguments.size)(names)
-    }
-  }
 
   /** A whole number, as a literal, negative or not. */
   private object Number {

@@ -31,7 +31,7 @@ final class BatchForms(val session: SparkSession, choice: () => Int) {
   /** The scan, not marked as streaming. */
   private def still(scan: LogicalPlan): LogicalPlan = scan match {
     case files: LogicalRelation => files.copy(isStreaming = false)
-    case rows: LogicalRDD => QueryParts.still(session, rows)
+    case rows: LogicalRDD => LogicalRDD(rows.output, rows.rdd)(classicOf(session))
     case other => other
   }
 

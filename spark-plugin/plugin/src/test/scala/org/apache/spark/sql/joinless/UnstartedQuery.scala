@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.Sink
-import org.apache.spark.sql.execution.streaming.checkpointing.{OffsetSeq, OffsetSeqMetadata}
+import org.apache.spark.sql.execution.streaming.checkpointing.{CommitMetadata, OffsetSeq, OffsetSeqMetadata}
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
 import org.apache.spark.sql.execution.streaming.runtime.{
   IncrementalExecution,
@@ -87,7 +87,7 @@ final class UnstartedQuery private (session: classic.SparkSession, write: WriteT
         val toRow = CatalystTypeConverters.createToScalaConverter(execution.analyzed.schema)
         val emitted = rows.collect().toSeq.map(row => toRow(row).asInstanceOf[Row])
         tracker.updateWatermark(executed)
-        assert(QueryParts.commit(commitLog, batch, tracker.currentWatermark))
+        assert(commitLog.add(batch, CommitMetadata(tracker.currentWatermark)))
         propagator.purge(batch - 2)
         previous = Some(now)
         next += 1

@@ -3,9 +3,7 @@ package org.apache.spark.sql.joinless
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.streaming.{WriteToStream, WriteToStreamStatement}
-import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.execution.streaming.Sink
-import org.apache.spark.sql.execution.streaming.checkpointing.CommitLog
 import org.apache.spark.sql.streaming.{OutputMode, Trigger}
 
 /** Parts of a query that tests make. Their constructors differ between versions of Spark. */
@@ -35,12 +33,4 @@ object QueryParts {
       Trigger.ProcessingTime(0),
       query
     )
-
-  /** Notes a batch in the log of commits; false if it is there already. */
-  def commit(log: CommitLog, batch: Long, nextWatermark: Long): Boolean =
-    log.add(batch, log.createMetadata(nextWatermark, commitLogFormatVersion = 1))
-
-  /** The rows, not marked as streaming. */
-  def still(session: SparkSession, rows: LogicalRDD): LogicalRDD =
-    rows.copy(isStreaming = false)(classicOf(session), None, None, fromCheckpoint = false)
 }
