@@ -220,7 +220,7 @@ UNFIT = {
     "column too many": ("SELECT *, 1 AS y, 'insert' AS _change_type FROM target", r"COLUMNS_DIFFER\]"),
     "other type": (
         "SELECT 1L AS k, `an odd {name}`, x, 1L AS _weight FROM target",
-        r"COLUMNS_DIFFER\].*`k` bigint.*`k` int",
+        r"COLUMNS_DIFFER\].*`k` BIGINT.*`k` INT",
     ),
     "a name twice": ("SELECT k, k, 0.5D AS x, 1L AS _weight FROM target", r"COLUMNS_DIFFER\]"),
     "no change column": ("SELECT * FROM target", r"NO_CHANGES\]"),
@@ -246,7 +246,7 @@ def test_batches_that_do_not_fit_are_refused(target: Target, subtests: pytest.Su
 def test_targets_that_cannot_be_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     session = spark.newSession()
     df = session.createDataFrame([(1, "insert")], "k int, _change_type string")
-    with pytest.raises(joinless.ApplyChangesError, match=r"TARGET_NOT_FOUND\].*\(`k` int\) USING delta"):
+    with pytest.raises(joinless.ApplyChangesError, match=r"TARGET_NOT_FOUND\].*\(`k` INT\) USING delta"):
         joinless.apply_changes("no_such_table", app_id="writer")(df, 0)
     with pytest.raises(joinless.ApplyChangesError, match=r"NO_APP_ID\]"):
         joinless.apply_changes("no_such_table")(df, 0)
@@ -273,7 +273,7 @@ def test_columns_that_pad_their_values_are_refused(spark: SparkSession, tmp_path
             joinless.apply_changes(name, app_id="writer")(df, batch_id)
             assert session.table(name).count() == 1 - batch_id
         else:
-            with pytest.raises(joinless.ApplyChangesError, match=r"PADDED_TYPE\] The column a c .*\bchar\(5\)"):
+            with pytest.raises(joinless.ApplyChangesError, match=r"PADDED_TYPE\].* The column a c .*\bchar\(5\)"):
                 joinless.apply_changes(name, app_id="writer")(df, batch_id)
 
 

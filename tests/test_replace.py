@@ -6,19 +6,14 @@ The oracle is the new query as batch SQL; until the switch, the rows that the vi
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import SparkSession
 
 import joinless
-from joinless import _jvm
-from joinless._staged import Staged
-from joinless._target import Target
-from joinless.apply import Applier
 from support import database, oracles
 from support.shop import Shop
 
@@ -33,17 +28,16 @@ BAG = """SELECT o.customer, n.n FROM orders o
 #: The setting of the greatest number of cells.
 CELLS = "spark.joinless.placement.maxCells"
 
-#: Where a replacement is interrupted: before a call with arguments of this kind.
-KILLED_BEFORE: dict[str, tuple[Any, str, Callable[..., bool]]] = {
-    "the switch": (Staged, "switch", lambda *_: True),
-    "the rows are replaced": (Staged, "finish", lambda *_: True),
-    "the end is recorded": (Target, "forget", lambda _, session, names: "joinless.replacing" in names),
-    "what is left is removed": (_jvm, "keep_folders", lambda session, table, kept: len(kept) == 2),
+#: Commits to the table of the view.
+COMMITS = r"/view/_delta_log/\d+\.json$"
+
+#: Where a replacement is interrupted: before the n-th operation on a file of this name.
+KILLED_BEFORE = {
+    "the switch": (COMMITS, 1),
+    "the rows are replaced": (COMMITS, 2),
+    "the end is recorded": (COMMITS, 3),
+    "what is left is removed": (r"/view/_joinless_2_rows$", 1),
 }
-
-
-class Killed(Exception):
-    """In place of a process that ends."""
 
 
 @pytest.fixture
@@ -56,6 +50,17 @@ def shop(spark: SparkSession, tmp_path: Path) -> Iterator[Shop]:
 def kept(query: str) -> None:
     """Brings the view up to date."""
     database.kept(query, "view")
+
+
+def killed_before(shop: Shop, path: str, n: int, new: str) -> None:
+    """Begins a replacement that is interrupted there."""
+    files = shop.session._jvm.io.joinless.spark.LocalFiles  # type: ignore[union-attr]
+    files.failBefore(path, n)
+    try:
+        with pytest.raises(Exception, match="killed before"):
+            joinless.replace("view", new, trigger="availableNow")
+    finally:
+        assert not files.cancel()
 
 
 def check(shop: Shop, query: str, view: str = "view") -> None:
@@ -107,7 +112,7 @@ def test_a_view_is_divided_into_other_numbers_of_cells(shop: Shop) -> None:
         assert settings == {name: shop.session.conf.get(name) for name in settings}
     assert joinless.verify("view").is_equal
     joinless.replace("view", joinless.table("items"), trigger="availableNow").awaitTermination()
-    with pytest.raises(ValueError, match="takes the query of view, which was given a DataFrame"):
+    with pytest.raises(joinless.ViewError, match=r"NO_NEW_QUERY.*The view view has a query given as a DataFrame"):
         joinless.replace("view", cells=2)
 
 
@@ -135,16 +140,17 @@ def test_the_old_query_runs_until_the_switch_and_not_after_it(shop: Shop) -> Non
     check(shop, LARGE)
 
 
-def test_an_old_query_elsewhere_can_write_no_more(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As one of another application, which `replace` cannot stop."""
+def test_an_old_query_elsewhere_can_write_no_more(shop: Shop) -> None:
+    """As one of another application, which `replace` cannot stop: its next batch."""
     old = joinless.materialize(COUNTS, "view", trigger="0 seconds")
     old.processAllAvailable()
-    monkeypatch.setattr(_jvm, "active_query", lambda _: (_ for _ in ()).throw(AnalysisException("not here")))
-    monkeypatch.setattr(_jvm, "check_not_running", lambda *_: None)
     joinless.replace("view", LARGE, trigger="availableNow", name="new").awaitTermination()
+    change = shop.session.sql("SELECT 9L AS customer, 1L AS n, 1 AS _weight").selectExpr(
+        "CAST(customer AS INT)", "n", "_weight"
+    )
+    with pytest.raises(joinless.ApplyChangesError, match="TARGET_TAKEN"):
+        joinless.apply_changes("view", ["customer"], app_id=str(old.id))(change, 1)
     shop.commit("orders", "INSERT INTO {t} VALUES (900, 1, 1, 9)")
-    with pytest.raises(StreamingQueryException, match="TARGET_TAKEN"):
-        old.processAllAvailable()
     kept(LARGE)
     check(shop, LARGE)
 
@@ -157,22 +163,11 @@ def test_an_old_query_elsewhere_can_write_no_more(shop: Shop, monkeypatch: pytes
         *(f"{before}, other columns" for before in list(KILLED_BEFORE)[1:3]),
     ],
 )
-def test_a_replacement_that_is_killed(shop: Shop, monkeypatch: pytest.MonkeyPatch, before: str, new: str) -> None:
+def test_a_replacement_that_is_killed(shop: Shop, before: str, new: str) -> None:
     kept(COUNTS)
     rows = oracles.bag(shop.session.table("view").collect())
     shop.commit("orders", "DELETE FROM {t} WHERE id = 3")
-    owner, name, when = KILLED_BEFORE[before]
-    original = getattr(owner, name)
-
-    def killed(*args: Any, **named: Any) -> Any:
-        if when(*args):
-            raise Killed
-        return original(*args, **named)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(owner, name, killed)
-        with pytest.raises(Killed):
-            joinless.replace("view", new, trigger="availableNow")
+    killed_before(shop, *KILLED_BEFORE[before], new)
     recorded = {row["key"]: row["value"] for row in shop.session.sql("SHOW TBLPROPERTIES view").collect()}
     assert recorded["joinless.query"] == (COUNTS if before == "the switch" else new)
     if before in ("the switch", "the rows are replaced"):
@@ -189,22 +184,10 @@ def test_a_replacement_that_is_killed(shop: Shop, monkeypatch: pytest.MonkeyPatc
     assert joinless.verify("view").is_equal
 
 
-def test_a_replacement_after_one_that_is_killed_is_killed(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replacement_after_one_that_is_killed_is_killed(shop: Shop) -> None:
     kept(COUNTS)
-    for stage, new in (("finish", LARGE), ("switch", NAMED)):
-        with monkeypatch.context() as patched:
-            calls: list[int] = []
-            original = getattr(Staged, stage)
-
-            def killed(*args: Any, stage: str = stage, original: Any = original, calls: list[int] = calls) -> Any:
-                calls.append(1)
-                if stage == "switch" or len(calls) == 1:
-                    raise Killed
-                return original(*args)
-
-            patched.setattr(Staged, stage, killed)
-            with pytest.raises(Killed):
-                joinless.replace("view", new, trigger="availableNow")
+    killed_before(shop, COMMITS, 2, LARGE)
+    killed_before(shop, COMMITS, 3, NAMED)  # the rows of the one before are replaced first
     kept(LARGE)
     check(shop, LARGE)
     assert joinless.verify("view").is_equal
@@ -241,22 +224,18 @@ def test_a_replacement_that_fails_changes_nothing(shop: Shop) -> None:
         joinless.replace("nothing", COUNTS)
 
 
-def test_tables_that_are_read_in_parts_are_switched_to_as_a_whole(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_that_are_read_in_parts_are_switched_to_as_a_whole(shop: Shop) -> None:
     """The first rows of a replacement may take several batches."""
     for i in range(4):
         shop.commit("orders", f"INSERT INTO {{t}} VALUES ({700 + i}, {i}, 1, 1)")
     kept(COUNTS)
-    seen = []
-    call = Applier.__call__
-
-    def noted(self: Applier, df: Any, batch: int) -> None:
-        call(self, df, batch)
-        seen.append((self.target.name, batch))
-
-    monkeypatch.setattr(Applier, "__call__", noted)
+    version = shop.version("view")
     parts = shop.session.readStream.option("readChangeFeed", "true").option("maxFilesPerTrigger", 1).table("orders")
     df = joinless.changelog(parts).where("pieces > 0").groupBy("customer").count().withColumnRenamed("count", "n")
     joinless.replace("view", df, trigger="availableNow").awaitTermination()
     check(shop, COUNTS.replace("orders", "orders WHERE pieces > 0"))
-    assert len([target for target, _ in seen if target.endswith("_rows`")]) > 2
-    assert [batch for target, batch in seen if target == "view"] == [0], "one commit"
+    batches = [file for file in (shop.folder / "view/_joinless_2/commits").iterdir() if file.name.isdecimal()]
+    assert len(batches) > 2
+    history = shop.session.sql("DESCRIBE HISTORY view").where(f"version > {version}").collect()
+    written = [row["operation"] for row in history if "TBLPROPERTIES" not in row["operation"]]
+    assert written in (["MERGE"], ["WRITE"]), "one commit"

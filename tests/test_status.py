@@ -167,7 +167,14 @@ def test_calls_that_are_refused_have_conditions(ten: Shop) -> None:
     assert refused(ten, "verfy(view => 'ended')") == "JOINLESS_PROCEDURE.NOT_FOUND"
     assert refused(ten, "looked_at.verify(view => 'ended')") == "JOINLESS_PROCEDURE.NOT_FOUND"
     listed = ten.session.sql("SHOW PROCEDURES IN joinless").collect()
-    assert [row["procedure_name"] for row in listed] == ["explain", "status", "verify"]
+    assert [row["procedure_name"] for row in listed] == [
+        "drop",
+        "explain",
+        "materialize",
+        "replace",
+        "status",
+        "verify",
+    ]
 
 
 #: A client of Spark Connect, whose server finds the same tables and views.
@@ -205,6 +212,10 @@ print(json.dumps({
     "python": [row.asDict() for row in joinless.status(["ended", "tampered"]).collect()],
     "verify": [called(f"verify(view => '{view}')")[0] for view in ("ended", "failed", "tampered")],
     "differences": called("verify(view => 'tampered', differences => 10)"),
+    "kept": called("materialize('SELECT id FROM orders', into => 'of_client', trigger => '0 seconds')"),
+    "replaced": called("replace('of_client', 'SELECT id, item FROM orders', trigger => 'availableNow')"),
+    "equal": called("verify(view => 'of_client')"),
+    "dropped": called("drop('of_client')"),
     "explain": called("explain('SELECT customer, COUNT(*) AS n FROM orders GROUP BY customer')"),
     "refused": [refused(lambda: called(call)) for call in ("verify('of_frame')", "status('orders')", "verfy()")],
     "in python": [refused(lambda: joinless.status("orders")), refused(lambda: joinless.verify("ended"))],
@@ -238,6 +249,12 @@ def test_a_client_of_spark_connect_calls_them(ten: Shop) -> None:
     assert [row["is_equal"] for row in answers["verify"]] == [True, True, False]
     assert {row["id"] for row in answers["differences"]} == {77, 78}
     assert [row["plan"] for row in answers["explain"]][:2] == ["Result", "|  customer, n"]
+    [kept], [replaced], [equal] = answers["kept"], answers["replaced"], answers["equal"]
+    assert kept["view"] == replaced["view"] == "of_client"
+    assert kept["query_id"] != replaced["query_id"]
+    assert equal["is_equal"]
+    assert equal["rows"] > 0
+    assert answers["dropped"] == [{"view": "of_client"}]
     conditions = [condition for condition, _ in answers["refused"]]
     assert conditions == ["JOINLESS_VIEW.NO_QUERY", "JOINLESS_VIEW.NOT_A_VIEW", "JOINLESS_PROCEDURE.NOT_FOUND"]
     assert "Did you mean verify?" in answers["refused"][2][1]

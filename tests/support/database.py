@@ -52,3 +52,12 @@ def shop_in(spark: SparkSession, name: str, folder: Path) -> Iterator[Shop]:
 def kept(query: Any, into: str, **options: Any) -> None:
     """Brings a view up to date."""
     joinless.materialize(query, into, trigger="availableNow", **options).awaitTermination()
+
+
+def in_sql(value: Any) -> str:
+    """A literal of SQL."""
+    if isinstance(value, list):
+        return f"array({', '.join(map(in_sql, value))})"
+    if isinstance(value, str):
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return "NULL" if value is None else str(value)

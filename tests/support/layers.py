@@ -18,6 +18,7 @@ LAYERS = {
     "views": "Delta tables that are kept equal to queries: their records, their state, whether they are right",
     "start": "rules around the start of a query",
     "evolve": "queries that begin with the stored rows of another one",
+    "writer": "a Delta table that the net changes of batches keep equal to a result",
     "planner": "the strategy: a block's operators and its shares",
     "source": "the complete result and the inputs, as batch tables",
     "compile": "a query of which changes are requested: the compiler and its steps",

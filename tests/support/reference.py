@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from joinless.errors import APPLY_CHANGES, PACKAGE
+from joinless.errors import PACKAGE
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _STRINGS = rf"{_STRING}(?:\s*\+\s*{_STRING})*"
@@ -36,7 +36,6 @@ def reference(spark: SparkSession, root: Path) -> str:
             ),
             *_section("Errors", ("condition", "SQLSTATE", "message"), errors(plugin / "resources/error")),
             *_section("Errors of the Python package", ("condition", "SQLSTATE", "message"), python_errors(PACKAGE)),
-            *_section("Errors of apply_changes", ("condition", "SQLSTATE", "message"), python_errors(APPLY_CHANGES)),
         ]
     )
 

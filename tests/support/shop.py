@@ -54,6 +54,12 @@ def dying(apply: Callable[[DataFrame, int], None], spark: SparkSession) -> Calla
     return apply_and_die
 
 
+def dying_after_batch_1(spark: SparkSession) -> None:
+    """Spark's process ends when the second batch of a query is in its target, and not marked as done."""
+    assert spark._jvm is not None
+    spark._jvm.io.joinless.spark.LocalFiles.haltBefore("/commits/1$")
+
+
 class Shop:
     """The tables in a folder, and the targets."""
 

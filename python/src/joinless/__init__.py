@@ -8,6 +8,7 @@ from joinless import changes as _changes
 from joinless.apply import apply_changes
 from joinless.changes import changelog, enumerate_deltas, enumerate_full, expire, latest, rows
 from joinless.demand import count, page, sample
+from joinless.drop import drop
 from joinless.errors import (
     ApplyChangesError,
     ConnectUnsupportedError,
@@ -49,6 +50,7 @@ __all__ = [
     "changelog",
     "configure",
     "count",
+    "drop",
     "enumerate_deltas",
     "enumerate_full",
     "error",

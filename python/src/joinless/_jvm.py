@@ -12,17 +12,24 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 from py4j.java_gateway import JavaClass
 from pyspark import SparkContext
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from joinless._literals import literals
-from joinless.errors import EXTENSION_CLASS, VIEW, ConnectUnsupportedError, ExtensionNotInstalledError, ViewError
+from joinless.errors import (
+    EXTENSION_CLASS,
+    VIEW,
+    ApplyChangesError,
+    ConnectUnsupportedError,
+    ExtensionNotInstalledError,
+    ViewError,
+)
 
 
 def explain_text(df: DataFrame, is_view: bool) -> str:
@@ -65,11 +72,6 @@ def evolve(session: SparkSession, checkpoint: str, old: str) -> None:
     _python_api(session._jvm).evolve(session._jsparkSession, checkpoint, old)
 
 
-def has_batch(session: SparkSession, checkpoint: str) -> bool:
-    """Whether a checkpoint has a committed batch."""
-    return bool(_python_api(session._jvm).hasBatch(session._jsparkSession, checkpoint))
-
-
 def rows(df: DataFrame) -> DataFrame:
     """Returns `df`, marked so that each change counts as a row."""
     return DataFrame(_api(df, "joinless.rows").rows(df._jdf), df.sparkSession)
@@ -85,49 +87,69 @@ def table(session: SparkSession, name: str) -> DataFrame:
     return DataFrame(_installed(session, "joinless.table").table(session._jsparkSession, name), session)
 
 
-def sql(
-    session: SparkSession, what: str, query: str, given: dict[str, DataFrame], database: str | None = None
-) -> DataFrame:
-    """The query over the Delta tables that it names, as they change; names without a database belong
-    to this one, or to the current one.
-    """
-    api = _installed(session, what)
-    frames = {name: df._jdf for name, df in given.items()}
-    return DataFrame(api.sql(session._jsparkSession, query, frames, database), session)
+def sql(session: SparkSession, query: str, given: dict[str, DataFrame]) -> DataFrame:
+    """The query over the Delta tables that it names, as they change."""
+    return DataFrame(_python_api(session._jvm).sql(session._jsparkSession, query, _frames(given)), session)
 
 
-def view(session: SparkSession, name: str) -> dict[str, Any]:
-    """What the table of a view says of it."""
-    with view_errors():
-        return dict(json.loads(_python_api(session._jvm).view(session._jsparkSession, name)))
+#: A view of the plugin that can be started.
+WantedView: TypeAlias = Any
 
 
-def view_properties(record: dict[str, Any]) -> dict[str, str]:
-    """The properties of a table that name this view."""
-    api = _running_api()
-    return dict(api.viewProperties(record["query"], record["database"], record["given"], record["checkpoint"]))
+def view_of_text(
+    session: SparkSession, query: str, given: dict[str, DataFrame], key: list[str], trigger: str | None
+) -> WantedView:
+    """The view of the text of a query."""
+    return _python_api(session._jvm).view(session._jsparkSession, query, _frames(given), key, trigger)
 
 
-def view_of(properties: Mapping[str, str]) -> dict[str, Any] | None:
-    """The view that these properties of a table name; None if they name none."""
-    found = _running_api().viewOf(dict(properties))
-    return None if found is None else dict(json.loads(found))
+def view_of(df: DataFrame, what: str, key: list[str], trigger: str | None) -> WantedView:
+    """The view of a query."""
+    return _api(df, what).view(df._jdf, key, trigger)
 
 
-def view_folder(checkpoint: str | None, location: str) -> str:
-    """The folder of the checkpoint of a view whose table is at this location."""
-    return str(_running_api().viewFolder(checkpoint, location))
+def view_again(
+    session: SparkSession, view: str, given: dict[str, DataFrame] | None, key: list[str], trigger: str | None
+) -> WantedView:
+    """The view that a table has, with its query of now."""
+    frames = None if given is None else _frames(given)
+    with named_errors():
+        return _python_api(session._jvm).viewAgain(session._jsparkSession, view, frames, key, trigger)
 
 
-def started(session: SparkSession, location: str, query: StreamingQuery) -> None:
-    """Notes the query that keeps the table in this folder."""
-    _python_api(session._jvm).started(location, query._jsq)
+def materialize(view: WantedView, into: str, checkpoint: str | None, name: str | None) -> StreamingQuery:
+    """Starts a view."""
+    with named_errors():
+        return StreamingQuery(_running_api().materialize(view, into, checkpoint, name))
 
 
-def check_not_running(session: SparkSession, view: str, location: str) -> None:
-    """Raises a `ViewError` if a query of this process keeps the table in this folder."""
-    with view_errors():
-        _python_api(session._jvm).checkNotRunning(view, location)
+def replace(wanted: WantedView, view: str, cells: int | None, name: str | None) -> StreamingQuery:
+    """Gives a view another query, or another number of cells."""
+    with named_errors():
+        return StreamingQuery(_running_api().replace(wanted, view, cells, name))
+
+
+def replacement(wanted: WantedView, view: str, cells: int | None) -> dict[str, Any]:
+    """From what the new query of a view would begin."""
+    with named_errors():
+        return dict(json.loads(_running_api().replacement(wanted, view, cells)))
+
+
+def drop(session: SparkSession, view: str) -> None:
+    """Stops a view and removes its table."""
+    with named_errors():
+        _python_api(session._jvm).drop(session._jsparkSession, view)
+
+
+def changes_to(df: DataFrame, target: str, key: list[str] | None, app_id: str | None, shared: bool) -> Any:
+    """Applies the changes of batches to a Delta table."""
+    return _api(df, "joinless.apply_changes").changesTo(target, key, app_id, shared)
+
+
+def apply_changes(target: Any, df: DataFrame, batch_id: int) -> None:
+    """Applies the changes of one batch to what `changes_to` returned."""
+    with named_errors():
+        target.apply(df._jdf, batch_id)
 
 
 def failure(query: StreamingQuery) -> str | None:
@@ -138,21 +160,16 @@ def failure(query: StreamingQuery) -> str | None:
     return None if found is None else str(found)
 
 
-def is_of_tables(error: PySparkException) -> bool:
-    """Whether an error says that changes of a table cannot be read."""
-    return bool(_running_api().isOfTables(str(error)))
-
-
 def status(session: SparkSession, views: list[str] | None) -> DataFrame:
     """What views are doing, a row for each; all views of the current database by default."""
     api = _installed(session, "joinless.status")
-    with view_errors():
+    with named_errors():
         return DataFrame(api.status(session._jsparkSession, views), session)
 
 
 def verify(session: SparkSession, view: str, query: str | None) -> dict[str, Any]:
     """The table of a view, compared with its query: figures and rows."""
-    with view_errors():
+    with named_errors():
         found = _python_api(session._jvm).verify(session._jsparkSession, view, query)
     figures = {name: getattr(found, name)() for name in ("version", "batch", "rows", "missing", "extra", "rounded")}
     return figures | {"differences": DataFrame(found.differences(), session)}
@@ -161,35 +178,6 @@ def verify(session: SparkSession, view: str, query: str | None) -> dict[str, Any
 def advice(query: StreamingQuery) -> tuple[str, ...]:
     """Advice on a query, in whole sentences; none on Spark Connect, whose queries are elsewhere."""
     return tuple(_running_api().advice(query._jsq)) if hasattr(query, "_jsq") else ()
-
-
-def delta_detail(session: SparkSession, table: str) -> dict[str, Any] | None:
-    """What the log of a Delta table says; None if it cannot be read from here."""
-    jvm = getattr(session, "_jvm", None)
-    if jvm is None or not _is_loaded(jvm):
-        return None
-    found = _python_api(jvm).deltaDetail(session._jsparkSession, table)
-    return None if found is None else dict(json.loads(found))
-
-
-def database(session: SparkSession) -> str:
-    """The current database, in SQL's spelling."""
-    return str(_python_api(session._jvm).database(session._jsparkSession))
-
-
-def places(df: DataFrame) -> list[str]:
-    """The names or the paths of the tables that a streaming query reads."""
-    return list(_api(df, "joinless.materialize").places(df._jdf))
-
-
-def keep_folders(session: SparkSession, table: str, kept: list[str]) -> None:
-    """Removes the folders that views keep in the folder of a table, but these."""
-    _python_api(session._jvm).keepFolders(session._jsparkSession, table, kept)
-
-
-def query_of(session: SparkSession, checkpoint: str) -> str:
-    """The id of the query of a checkpoint with a committed batch."""
-    return str(_python_api(session._jvm).queryOf(session._jsparkSession, checkpoint))
 
 
 def default_session() -> SparkSession | None:
@@ -292,16 +280,6 @@ def active_query(name_or_id: str) -> StreamingQuery:
     return StreamingQuery(_python_api(session._jvm).query(name_or_id))
 
 
-def planned_at(session: SparkSession, query_id: str, batch_id: int) -> int | None:
-    """The time when the running query of that id planned a batch, in milliseconds since 1970; it is
-    the same when the batch runs again. None if there is no such query, or no jar.
-    """
-    if not _is_loaded(session._jvm):
-        return None
-    planned = _python_api(session._jvm).plannedAt(query_id, batch_id)
-    return None if planned is None else int(planned)
-
-
 def errors_of_functions() -> list[BaseException]:
     """The errors that functions given to ``foreachBatch`` have raised: Spark passes on the text,
     and PySpark keeps the error.
@@ -340,14 +318,21 @@ def is_started() -> bool:
 
 
 @contextmanager
-def view_errors() -> Iterator[None]:
-    """Errors of the plugin about the view that is named are raised as `ViewError`."""
+def named_errors() -> Iterator[None]:
+    """Errors of the plugin about a view or a target are raised as those of the package."""
     try:
         yield
     except AnalysisException as error:
-        if (error.getCondition() or "") in VIEW:
+        condition = error.getCondition() or ""
+        if condition in VIEW:
             raise ViewError(error) from None
+        if condition.startswith("JOINLESS_APPLY_CHANGES."):
+            raise ApplyChangesError(error) from None
         raise
+
+
+def _frames(given: Mapping[str, DataFrame]) -> dict[str, Any]:
+    return {name: df._jdf for name, df in given.items()}
 
 
 def _running_api() -> Any:

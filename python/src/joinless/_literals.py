@@ -24,6 +24,11 @@ def literals(df: DataFrame, values: dict[str, Any]) -> list[Column]:
     return [_literal(value, types.get(name.lower())) for name, value in values.items()]
 
 
+def in_sql(text: str) -> str:
+    """A text as SQL spells it."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
 def _literal(value: Any, of: DataType | None) -> Column:
     """A value that is compared with a column of a type."""
     if type(value).__module__ == "numpy" and isinstance(value.item(), datetime.date):

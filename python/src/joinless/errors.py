@@ -114,7 +114,10 @@ PACKAGE = {
 }
 
 #: Conditions of the plugin that say what is wrong with a view that is named.
-VIEW = {f"JOINLESS_VIEW.{what}" for what in ("COLUMNS", "NOT_A_VIEW", "NO_BATCH", "NO_QUERY", "RUNNING")}
+VIEW = {
+    f"JOINLESS_VIEW.{what}"
+    for what in ("COLUMNS", "NOT_A_VIEW", "NO_BATCH", "NO_NEW_QUERY", "NO_QUERY", "PATH", "RUNNING")
+}
 
 
 class ExtensionNotInstalledError(JoinlessError):
@@ -147,8 +150,8 @@ class SparkVersionError(JoinlessError):
         super().__init__(*_filled(PACKAGE, "JOINLESS_SPARK_VERSION", parameters))
 
 
-class ViewError(JoinlessError):
-    """``JOINLESS_VIEW.*``: why a view is not started, not compared with its query, or not given another one."""
+class _PluginError(JoinlessError):
+    """An error of the plugin."""
 
     def __init__(self, error: PySparkException) -> None:
         condition, sql_state = error.getCondition() or "", error.getSqlState()
@@ -156,132 +159,16 @@ class ViewError(JoinlessError):
         super().__init__(condition, sentence, error.getMessageParameters(), sql_state)
 
 
-#: Conditions of ``joinless.apply_changes``, in the same form.
-APPLY_CHANGES = {
-    "JOINLESS_APPLY_CHANGES.CHECKPOINT_BEHIND": (
-        "55000",
-        "The target <target> holds batch <newest> of the writer <app_id>, and the checkpoint goes on with another "
-        "batch <batch>: it is an older copy of the one that has filled the table. Changes would be lost. Fill an empty "
-        "table with a new checkpoint, or bring the newest checkpoint back.",
-    ),
-    "JOINLESS_APPLY_CHANGES.COLUMN_NAME": (
-        "42602",
-        "The result has a column <column>. Delta allows no space and none of ,;{}()= in the name of a column of the "
-        "target <target>. Give the column a name: `<column>` AS name.",
-    ),
-    "JOINLESS_APPLY_CHANGES.COLUMNS_DIFFER": (
-        "42K0G",
-        "The changes have the columns (<result>), the target <target> has (<columns>). Make names and types equal: "
-        "rename or cast in the query; a column of a source may have another type now. To give a view other columns, "
-        "call joinless.replace. A query of your own then needs a new target and a new checkpoint, both.",
-    ),
-    "JOINLESS_APPLY_CHANGES.KEY_NOT_UNIQUE": (
-        "23505",
-        "The key <key> is not unique for the target <target>: <found>. Choose columns that identify a row of the "
-        "result, or leave the key out and let rows be counted.",
-    ),
-    "JOINLESS_APPLY_CHANGES.NO_APP_ID": (
-        "42K0E",
-        "No streaming query runs here whose id could name the writer of <target> to Delta. Pass app_id= to "
-        "joinless.apply_changes.",
-    ),
-    "JOINLESS_APPLY_CHANGES.NO_CHANGES": (
-        "42K0G",
-        "The columns (<columns>) do not say what a change does. Write a DataFrame that has either _change_type or "
-        "_weight, as incrementalEnumerate() gives it, to the target <target>.",
-    ),
-    "JOINLESS_APPLY_CHANGES.NO_DELTA": (
-        "55000",
-        "The target <target> is to be a Delta table, and this session cannot make one: <found>. Give the session "
-        "Delta's jars, io.delta.sql.DeltaSparkSessionExtension among spark.sql.extensions, and "
-        "org.apache.spark.sql.delta.catalog.DeltaCatalog as spark.sql.catalog.spark_catalog.",
-    ),
-    "JOINLESS_APPLY_CHANGES.PADDED_TYPE": (
-        "0A000",
-        "The column <column> of the target <target> has the type <type>, which pads its values with blanks: a row of "
-        "the result would not be found there again. Name another target, which has STRING or VARCHAR instead of CHAR.",
-    ),
-    "JOINLESS_APPLY_CHANGES.ROW_NOT_IN_TARGET": (
-        "23000",
-        "The target <target> holds <present> copies of the row <row>, which a change of <change> deletes. Something "
-        "else has changed the target, or it is not of this checkpoint. joinless.replace(view) writes the table of a "
-        "view anew. Fill another target anew from an empty table and a new checkpoint.",
-    ),
-    "JOINLESS_APPLY_CHANGES.TARGET_GONE": (
-        "55000",
-        "The target <target> is not there, and earlier batches of the checkpoint <checkpoint> went into it: a new "
-        "table would hold later changes only. Start with a new checkpoint to fill a new table, or bring the table "
-        "back.",
-    ),
-    "JOINLESS_APPLY_CHANGES.TARGET_NOT_DELTA": (
-        "0A000",
-        "The target <target> is no Delta table (<format>). Write to a Delta table, or apply the changes in a function "
-        "of your own.",
-    ),
-    "JOINLESS_APPLY_CHANGES.TARGET_IS_READ": (
-        "42809",
-        "The query reads its own target <target>, and would follow its own changes. Name another table.",
-    ),
-    "JOINLESS_APPLY_CHANGES.TARGET_NAME": (
-        "42602",
-        "The target <target> is no name of a table. Give a name as in SQL, such as sales.revenue, or a path as "
-        "delta.`/data/revenue`.",
-    ),
-    "JOINLESS_APPLY_CHANGES.TARGET_NOT_EMPTY": (
-        "55000",
-        "The target <target> is not empty, and this is batch 0 of a new checkpoint, whose changes are the whole result "
-        "so far: its rows would be there twice. Empty the target (DELETE FROM <target>), name another one, or go on "
-        "with the checkpoint that filled it. Where others fill the table, too, write the changes by "
-        "joinless.apply_changes(..., shared=True).",
-    ),
-    "JOINLESS_APPLY_CHANGES.TARGET_NOT_FOUND": (
-        "42P01",
-        "The target <target> cannot be read as a table. Create it before the query starts: "
-        "CREATE TABLE <target> (<columns>) USING delta.",
-    ),
-    "JOINLESS_APPLY_CHANGES.TARGET_REPLACED": (
-        "55000",
-        "Batch <batch> of the writer <app_id> is to go into the target <target>, which its batch 0 did not fill: the "
-        "table is another one, or was made anew, and would hold later changes only. Fill an empty table with a new "
-        "checkpoint, or bring the table back.",
-    ),
-    "JOINLESS_APPLY_CHANGES.TARGET_TAKEN": (
-        "55000",
-        "The writer <app_id> fills the target <target>, and a later one, <writer>, has begun with the same table while "
-        "it was empty: each row would be there twice. The later one can go on. Give this one a table and a checkpoint "
-        "of its own. Where both fill the table on purpose, write the changes by "
-        "joinless.apply_changes(..., shared=True).",
-    ),
-    "JOINLESS_APPLY_CHANGES.UNKNOWN_CHANGE_TYPE": (
-        "22023",
-        "A row for the target <target> says <found>, which is neither an insertion nor a deletion. Known are insert, "
-        "delete, update_preimage, update_postimage, update_before and update_after, or a weight that is not NULL.",
-    ),
-    "JOINLESS_APPLY_CHANGES.UNKNOWN_KEY": (
-        "42703",
-        "The key column (<key>) is none of the result's columns (<columns>), which go to <target>. Name at least one "
-        "column, and only columns of the result.",
-    ),
-    "JOINLESS_APPLY_CHANGES.UNSUPPORTED_TYPE": (
-        "0A000",
-        "The column <column> of type <type> cannot be compared, so its rows cannot be found in the target <target>. "
-        "Convert it in the query, for example by to_json, which needs a STRING in the target.",
-    ),
-    "JOINLESS_APPLY_CHANGES.VALUE_NOT_KEPT": (
-        "0A000",
-        "The target <target> is partitioned by a column that gets the value <value>. Delta would give it back as "
-        "another value or as NULL, and the row would not be found again. Nothing of the batch was written. Give the "
-        "value another form in the query, or fill a target that is not partitioned by this column, with a new "
-        "checkpoint.",
-    ),
-}
+class ViewError(_PluginError):
+    """``JOINLESS_VIEW.*``: why a view is not started, not compared with its query, not given another
+    one, or not dropped.
+    """
 
 
-class ApplyChangesError(JoinlessError):
-    """``JOINLESS_APPLY_CHANGES.*``: why ``apply_changes`` did not write a batch of changes."""
-
-    def __init__(self, what: str, parameters: Mapping[str, str]) -> None:
-        super().__init__(*_filled(APPLY_CHANGES, f"JOINLESS_APPLY_CHANGES.{what}", parameters))
+class ApplyChangesError(_PluginError):
+    """``JOINLESS_APPLY_CHANGES.*``: why the changes of a batch are not applied to a table, or a view is
+    not started.
+    """
 
 
 def _filled(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import DataFrame
 
@@ -25,6 +26,11 @@ class Evolution:
     batch: int | None
     stored: tuple[str, ...]
     read_again: Mapping[str, str]
+
+    @staticmethod
+    def of(found: Mapping[str, Any]) -> Evolution:
+        """What the plugin has found."""
+        return Evolution(found["batch"], tuple(found["stored"]), found["again"])
 
     def __str__(self) -> str:
         lines = [f"{name}: stored rows, as of batch {self.batch}" for name in self.stored]
@@ -79,13 +85,7 @@ def evolve(
     new = _arguments.as_path("joinless.evolve", "new_checkpoint", new_checkpoint)
     _arguments.flag("joinless.evolve", "dry_run", dry_run)
     df = of_query("joinless.evolve", query, tables)
-    found = evolution(df, old)
+    found = Evolution.of(_jvm.evolution(df, old))
     if not dry_run:
         _jvm.evolve(df.sparkSession, new, old)
     return found
-
-
-def evolution(df: DataFrame, old_checkpoint: str) -> Evolution:
-    """From what a query would begin, beside the query of a checkpoint."""
-    found = _jvm.evolution(df, old_checkpoint)
-    return Evolution(found["batch"], tuple(found["stored"]), found["again"])

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame
 
 from joinless import _arguments, _jvm, _steps, picture
-from joinless.tables import of_text
+from joinless.tables import of_query
 
 
 class Explanation:
@@ -123,8 +123,8 @@ def explain(
             errors of `joinless.sql` for a text.
         TypeError, ValueError: `lookups` is no list of columns, or another argument of another type.
     """
-    df = _streaming("joinless.explain", query, tables)
     columns = [] if lookups is None else _arguments.lists_of_columns("joinless.explain", "lookups", lookups)
+    df = of_query("joinless.explain", query, tables)
     return Explanation(df, columns, isinstance(query, str))
 
 
@@ -151,7 +151,7 @@ def why_not(query: DataFrame | str, tables: Mapping[str, DataFrame] | None = Non
             of `joinless.sql` for a text.
         TypeError, ValueError: an argument of another type.
     """
-    df = _streaming("joinless.why_not", query, tables)
+    df = of_query("joinless.why_not", query, tables)
     return Reasons(
         Reason(
             code=entry["code"],
@@ -161,12 +161,3 @@ def why_not(query: DataFrame | str, tables: Mapping[str, DataFrame] | None = Non
         )
         for entry in json.loads(_jvm.why_not_json(df, isinstance(query, str)))
     )
-
-
-def _streaming(function: str, query: DataFrame | str, tables: Mapping[str, DataFrame] | None) -> DataFrame:
-    """The query that an argument of a function describes."""
-    if isinstance(query, str):
-        return of_text(function, query, tables)
-    if tables is not None:
-        raise ValueError(f"{function} takes tables only with the text of a query")
-    return query

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace as replaced
 from typing import Literal, overload
 
-from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from joinless import _arguments, _jvm
-from joinless._staged import Staged
-from joinless._target import Target
-from joinless.evolve import Evolution, evolution
-from joinless.tables import active
-from joinless.view import prepared, start
+from joinless.evolve import Evolution
+from joinless.view import wanted
 
 
 @overload
@@ -87,50 +82,19 @@ def replace(
         The running query, when the table has its rows; with `dry_run` an `Evolution`.
 
     Raises:
-        ViewError: ``JOINLESS_VIEW.NOT_A_VIEW`` if `materialize` does not keep the table.
+        ViewError: ``JOINLESS_VIEW.NOT_A_VIEW`` if `materialize` does not keep the table,
+            ``NO_NEW_QUERY`` without `query` if the view was given a DataFrame or reads one.
         AnalysisException, ApplyChangesError: the errors of `materialize`. Nothing is changed then.
         StreamingQueryException: the new query has failed. Nothing is changed then.
-        TypeError, ValueError: an argument of another type or value; no `query`, and the view was
-            given a DataFrame or reads one.
+        TypeError, ValueError: an argument of another type or value.
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the session is Spark Connect's.
     """
     _arguments.text("joinless.replace", "view", view)
     _arguments.number("joinless.replace", "cells", cells, bits=31, least=1)
     _arguments.flag("joinless.replace", "dry_run", dry_run)
-    database, anew = None, False
-    if query is None:
-        _, now = Target(view).view(active("joinless.replace"))
-        if now.query is None or (now.given and tables is None):
-            raise ValueError(f"joinless.replace takes the query of {view}, which was given a DataFrame or reads one")
-        query, database, anew = now.query, now.database, cells is None
-    new = prepared("joinless.replace", query, key, trigger, name, tables, database)
-    session, target = new.deltas.sparkSession, Target(view)
-    there, before = target.view(session)
-    target.check_not_read(new.deltas, there)
-    anew = anew or (query == before.query and cells is None)
-    old = before.folder(there.location)
-    stored = not anew and _jvm.has_batch(session, old)
+    _arguments.text("joinless.replace", "name", name, optional=True)
+    new = wanted("joinless.replace", query, key, trigger, tables, view)
     if dry_run:
-        return evolution(new.deltas, old) if stored else _of_nothing(new.deltas, anew)
-    if begun := Staged.begun(session, target, there):  # its rows are in folders that the next one removes
-        begun.finish()
-    staged = Staged.new(session, target, there.location, before)
-    key, called = new.key or new.found, f"{name or view} (replacement)"
-    try:
-        if stored:
-            _jvm.evolve(session, staged.checkpoint, old)
-        staged.fill(new.deltas, key, called, cells)
-    except StreamingQueryException as error:
-        if not stored or not _jvm.is_of_tables(error):
-            raise
-        staged = Staged.new(session, target, there.location, before)
-        staged.fill(new.deltas, key, called, cells)
-    staged.switch(replaced(new.record, checkpoint=staged.name), before)
-    return start(new, view, None, name)
-
-
-def _of_nothing(df: DataFrame, anew: bool) -> Evolution:
-    """That of a view which begins anew, or has stored no rows yet."""
-    why = "the view begins anew" if anew else "the view has not completed a batch"
-    return Evolution(None, (), dict.fromkeys(_jvm.places(df), why))
+        return Evolution.of(_jvm.replacement(new, view, cells))
+    return _jvm.replace(new, view, cells, name)

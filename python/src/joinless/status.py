@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, SparkSession
 
 from joinless import _arguments, _jvm
-from joinless._net import literal
+from joinless._literals import in_sql
 from joinless.tables import any_active
 
 
@@ -56,8 +56,8 @@ def status(views: str | Sequence[str] | None = None) -> DataFrame:
 
 def _called(session: SparkSession, views: list[str] | None) -> DataFrame:
     """The rows of the procedure, for a session of Spark Connect."""
-    arguments = [""] if views is None else [f"view => {literal(view)}" for view in views]
-    with _jvm.view_errors():
+    arguments = [""] if views is None else [f"view => {in_sql(view)}" for view in views]
+    with _jvm.named_errors():
         rows, *others = [session.sql(f"CALL joinless.status({given})") for given in arguments]
     for row in others:
         rows = rows.unionAll(row)

@@ -69,32 +69,34 @@ def sql(query: str, tables: Mapping[str, DataFrame] | None = None) -> DataFrame:
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the active session is Spark Connect's.
     """
-    return of_text("joinless.sql", query, tables)
+    return of_query("joinless.sql", query, tables, only_text=True)
 
 
 def of_query(
-    function: str, query: DataFrame | str, tables: Mapping[str, DataFrame] | None, database: str | None = None
+    function: str, query: DataFrame | str, tables: Mapping[str, DataFrame] | None, only_text: bool = False
 ) -> DataFrame:
-    """The query of a function that takes a DataFrame or a text.
+    """The query of a function that takes a DataFrame or a text, or only a text."""
+    if only_text:
+        _arguments.text(function, "query", query)
+    check_query(function, query, tables)
+    if not isinstance(query, str):
+        return query
+    return _jvm.sql(active(function), query, {} if tables is None else check_given(function, tables))
 
-    Args:
-        database: names in a text without a database belong to this one; None for the current one.
-    """
-    if tables is not None and not isinstance(query, str):
+
+def check_query(function: str, query: object, tables: object) -> None:
+    """Raises if a query is neither a DataFrame nor a text, or tables are given with a DataFrame."""
+    if isinstance(query, str):
+        _arguments.text(function, "query", query)
+    elif tables is not None:
         raise ValueError(f"{function} takes tables only with the text of a query")
-    df = of_text(function, query, tables, database) if isinstance(query, str) else query
-    if not hasattr(df, "sparkSession"):
+    elif not hasattr(query, "sparkSession"):
         raise TypeError(f"{function} takes a DataFrame or the text of a query as query, and got {query!r}")
-    return df
 
 
-def of_text(
-    function: str, query: str, tables: Mapping[str, DataFrame] | None, database: str | None = None
-) -> DataFrame:
-    """The query, for a function of the package that takes its text; `database` as for `_jvm.sql`."""
-    _arguments.text(function, "query", query)
-    given = _arguments.named_dataframes(function, "tables", {} if tables is None else tables)
-    return _jvm.sql(active(function), function, query, given, database)
+def check_given(function: str, tables: object) -> dict[str, DataFrame]:
+    """DataFrames by the names that the text of a query has for them. Raises if they are none."""
+    return _arguments.named_dataframes(function, "tables", tables)
 
 
 def active(function: str, in_sql: str | None = None) -> SparkSession:

@@ -4,29 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from dataclasses import replace as replaced
 
-from pyspark.errors import IllegalArgumentException, PySparkException
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from joinless import _arguments, _jvm
-from joinless._record import ViewRecord
-from joinless._staged import Staged
-from joinless._target import Target
-from joinless.apply import apply_changes
-from joinless.changes import enumerate_deltas
-from joinless.tables import of_query
+from joinless.tables import active, check_given, check_query
 
-#: The trigger that processes the available data and ends.
-_AVAILABLE = "availableNow"
-
-_TRIGGERS = f"an interval in a string, such as '10 seconds', or {_AVAILABLE!r}"
-
-#: The default time between batches: idle views poll their sources that often.
-_INTERVAL = "10 seconds"
+_TRIGGERS = "an interval in a string, such as '10 seconds', or 'availableNow'"
 
 
 def materialize(
@@ -89,84 +75,43 @@ def materialize(
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
     """
-    _arguments.text("joinless.materialize", "into", into)
-    given = None if checkpoint is None else _arguments.as_path("joinless.materialize", "checkpoint", checkpoint)
-    return start(prepared("joinless.materialize", query, key, trigger, name, tables), into, given, name)
+    function = "joinless.materialize"
+    _arguments.text(function, "into", into)
+    _arguments.text(function, "name", name, optional=True)
+    given = None if checkpoint is None else _arguments.as_path(function, "checkpoint", checkpoint)
+    return _jvm.materialize(wanted(function, query, key, trigger, tables), into, given, name)
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A view that can be started.
-
-    Attributes:
-        deltas: the changes of its result.
-        writer: writes them, as often as the trigger says.
-        key: the columns that were given as its key.
-        found: the key of its query.
-        record: what its table is to say of it, without the checkpoint.
-    """
-
-    deltas: DataFrame
-    writer: DataStreamWriter
-    key: list[str]
-    found: list[str]
-    record: ViewRecord
-
-
-def prepared(
+def wanted(
     function: str,
-    query: DataFrame | str,
+    query: DataFrame | str | None,
     key: str | Sequence[str] | None,
     trigger: str | None,
-    name: str | None,
     tables: Mapping[str, DataFrame] | None,
-    database: str | None = None,
-) -> Prepared:
+    view: str | None = None,
+) -> _jvm.WantedView:
     """The view that these arguments of a function describe. Nothing is created.
 
     Args:
-        database: names in a text without a database belong to this one; None for the current one.
+        view: has the query, if none is given.
     """
     _check_trigger(function, trigger)
-    _arguments.text(function, "name", name, optional=True)
-    columns = _arguments.as_columns(function, "key", key)
-    df = of_query(function, query, tables, database)
-    deltas = enumerate_deltas(df, "weight")
-    record = ViewRecord(None, None, (), None)
-    if isinstance(query, str):
-        record = ViewRecord(query, database or _jvm.database(df.sparkSession), tuple(tables or ()), None)
-    writer = _every(deltas.writeStream, function, trigger)
-    return Prepared(deltas, writer, columns or [], _jvm.result_key(df), record)
-
-
-def start(view: Prepared, into: str, checkpoint: str | None, name: str | None) -> StreamingQuery:
-    """Starts a view, with the checkpoint that its table names if none is given."""
-    session, target = view.deltas.sparkSession, Target(into)
-    there = target.found(session)
-    if begun := Staged.begun(session, target, there):
-        begun.finish()
-        there = target.found(session)
-    if there is not None:
-        _jvm.check_not_running(session, into, there.location)
-    before = None if there is None else ViewRecord.of(there.properties)
-    if checkpoint is None and before is not None:
-        checkpoint = before.checkpoint
-    record = replaced(view.record, checkpoint=checkpoint)
-    location = target.create(view.deltas, view.key, record, there)
-    # While the view runs, its start is refused, and a change of the table could stop its batch.
-    runs = any(active.name == (name or into) for active in session.streams.active)
-    changed = there is not None and record != before and not runs
-    if changed:
-        target.record(session, record, before)
-    writer = view.writer.foreachBatch(apply_changes(into, view.key or view.found or None)).queryName(name or into)
+    in_sql = f"CALL {function}(...)"
+    columns = _arguments.as_columns(function, "key", key) or []
+    if query is not None or view is None:
+        check_query(function, query, tables)
+    given = None if tables is None else check_given(function, tables)
     try:
-        started = writer.option("checkpointLocation", record.folder(location)).start()
-    except PySparkException:
-        if changed and before is not None:  # the checkpoint is still that of the view before
-            target.record(session, before, record)
+        if query is None and view is not None:
+            return _jvm.view_again(active(function, in_sql), view, given, columns, trigger)
+        if isinstance(query, str):
+            return _jvm.view_of_text(active(function, in_sql), query, given or {}, columns, trigger)
+        assert query is not None
+        return _jvm.view_of(query, function, columns, trigger)
+    except AnalysisException as error:
+        if error.getCondition() == "JOINLESS_VIEW.TRIGGER":
+            raise ValueError(f"{function} takes {_TRIGGERS} as trigger, and got {trigger!r}") from None
         raise
-    _jvm.started(session, location, started)
-    return started
 
 
 def _check_trigger(function: str, trigger: object) -> None:
@@ -175,12 +120,3 @@ def _check_trigger(function: str, trigger: object) -> None:
         raise TypeError(message)
     if isinstance(trigger, str) and not trigger.strip():
         raise ValueError(message)
-
-
-def _every(writer: DataStreamWriter, function: str, trigger: str | None) -> DataStreamWriter:
-    if trigger == _AVAILABLE:
-        return writer.trigger(availableNow=True)
-    try:
-        return writer.trigger(processingTime=trigger or _INTERVAL)
-    except IllegalArgumentException as error:
-        raise ValueError(f"{function} takes {_TRIGGERS} as trigger, and got {trigger!r}") from error

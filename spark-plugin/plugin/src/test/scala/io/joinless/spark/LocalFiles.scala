@@ -4,11 +4,13 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.fs.{DelegateToFileSystem, FileStatus, FileSystem, LocalFileSystem, Path, RawLocalFileSystem}
 
+import java.io.IOException
 import java.net.URI
 import java.nio.file.Files
 import java.nio.file.attribute.PosixFilePermissions
 
 import scala.jdk.CollectionConverters._
+import scala.util.matching.Regex
 
 /** Hadoop's local file system, but Java sets the permissions of files. Without its native library,
   * Hadoop starts a process for each file that is written (`chmod`) or renamed (`readlink`), which
@@ -43,7 +45,44 @@ object LocalFiles {
     override def getUriDefaultPort: Int = -1
   }
 
+  /** A failure before a file has its name, or is removed.
+    *
+    * @param left how many such operations still come before it
+    */
+  final private case class Failure(path: Regex, left: Int, halt: Boolean)
+
+  @volatile private var next: Option[Failure] = None
+
+  /** Fails the `n`-th operation from here on that gives a file a name which has the pattern in it,
+    * or removes it; once.
+    */
+  def failBefore(path: String, n: Int): Unit = next = Some(Failure(path.r, n - 1, halt = false))
+
+  /** Halts this process instead, and says so. */
+  def haltBefore(path: String): Unit = next = Some(Failure(path.r, 0, halt = true))
+
+  /** Cancels it. Whether it was still to come. */
+  def cancel(): Boolean = synchronized {
+    try next.isDefined
+    finally next = None
+  }
+
+  private def about(path: Path): Unit = synchronized {
+    next.filter(_.path.findFirstIn(path.toString).isDefined).foreach { failure =>
+      next = Option.when(failure.left > 0)(failure.copy(left = failure.left - 1))
+      if (failure.left == 0 && failure.halt) {
+        println("halted")
+        Runtime.getRuntime.halt(9)
+      }
+      if (failure.left == 0) throw new IOException(s"killed before $path")
+    }
+  }
+
   final private class Raw extends RawLocalFileSystem {
+
+    override def rename(from: Path, to: Path): Boolean = { about(to); super.rename(from, to) }
+
+    override def delete(path: Path, recursive: Boolean): Boolean = { about(path); super.delete(path, recursive) }
 
     override def setPermission(path: Path, p: FsPermission): Unit = {
       val text = p.getUserAction.SYMBOL + p.getGroupAction.SYMBOL + p.getOtherAction.SYMBOL

@@ -3,7 +3,6 @@ package io.joinless.spark.api
 import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.changes.Changes
-import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.conf.Built
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.evolve.{BeginWithStoredRows, Evolution}
@@ -12,18 +11,10 @@ import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.source.{FullResult, Lookups, ResultsOnDemand}
 import io.joinless.spark.spec.StateFormat
-import io.joinless.spark.tables.{QueryOverTables, ViewFolders}
-import io.joinless.spark.views.{
-  Advice,
-  Explanation,
-  Failure,
-  KeptView,
-  StartedQueries,
-  Status,
-  Verification,
-  ViewRecord
-}
-import org.apache.spark.sql.joinless.{CheckpointLogs, DeltaDetail, Plans, QueryTexts, StreamLeaf}
+import io.joinless.spark.tables.QueryOverTables
+import io.joinless.spark.views._
+import io.joinless.spark.writer.{ApplyChanges, Target}
+import org.apache.spark.sql.joinless.Plans
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.{Column, DataFrame, Dataset, SparkSession}
 import org.json4s.JsonAST.{JArray, JLong, JNull, JObject, JString, JValue}
@@ -57,7 +48,8 @@ object PythonApi {
   /** The join trees of the query's blocks, as a Mermaid drawing. */
   def explainMermaid(df: Dataset[_]): String = explained(df)(_.mermaid)
 
-  /** The join trees, reasons, cost and steps of the query as JSON; `isView` as for `explainText`. */
+  /** The join trees, reasons, cost and steps of the query as JSON; `isView` as for `explainText`.
+    */
   def explainJson(df: Dataset[_], isView: Boolean = false): String = explained(df, isView)(_.json)
 
   /** The reasons of the joins that stay with Spark, as a JSON list of `code`, `sentence`, `advice`,
@@ -93,65 +85,60 @@ object PythonApi {
   /** The query over the Delta tables that it names, as they change.
     *
     * @param named relations that the query calls by these names
-    * @param database of names without one; null for the current one
     */
-  def sql(
+  def sql(session: SparkSession, query: String, named: java.util.Map[String, Dataset[_]]): DataFrame =
+    QueryOverTables.query(session, query, frames(named))
+
+  /** The view of the text of a query, which can be started.
+    *
+    * @param tables relations that the text calls by these names
+    * @param trigger an interval, `availableNow`, or null
+    */
+  def view(
       session: SparkSession,
       query: String,
-      named: java.util.Map[String, Dataset[_]],
-      database: String
-  ): DataFrame =
-    QueryOverTables.query(session, query, named.asScala.view.mapValues(_.toDF()).toMap, Option(database))
+      tables: java.util.Map[String, Dataset[_]],
+      key: java.util.List[String],
+      trigger: String
+  ): WantedView = WantedView.of(session, query, frames(tables), key.asScala.toSeq, Option(trigger))
 
-  /** The properties of a table that name a view.
-    *
-    * @param query its text; null if it was given as a DataFrame
-    * @param frames names in the text that stand for DataFrames
-    */
-  def viewProperties(
-      query: String,
-      database: String,
-      frames: java.util.List[String],
-      checkpoint: String
-  ): java.util.Map[String, String] =
-    ViewRecord(Option(query), Option(database), frames.asScala.toSeq, Option(checkpoint)).properties.asJava
+  /** The view of a DataFrame. */
+  def view(query: Dataset[_], key: java.util.List[String], trigger: String): WantedView =
+    WantedView.of(query.toDF(), key.asScala.toSeq, Option(trigger))
 
-  /** The view that these properties of a table name, as JSON; null if they name none. */
-  def viewOf(properties: java.util.Map[String, String]): String =
-    ViewRecord.of(properties.asScala.toMap).map(record => compact(render(json(record)))).orNull
+  /** The view that a table has, with its query of now; `tables` may be null. */
+  def viewAgain(
+      session: SparkSession,
+      view: String,
+      tables: java.util.Map[String, Dataset[_]],
+      key: java.util.List[String],
+      trigger: String
+  ): WantedView = WantedView.again(session, view, Option(tables).map(frames), key.asScala.toSeq, Option(trigger))
 
-  /** The folder of the checkpoint of a view.
-    *
-    * @param checkpoint as the table names it; null if it does not
-    * @param location of the table
-    */
-  def viewFolder(checkpoint: String, location: String): String =
-    ViewRecord(None, None, Nil, Option(checkpoint)).folder(location)
+  private def frames(named: java.util.Map[String, Dataset[_]]): Map[String, DataFrame] =
+    named.asScala.view.mapValues(_.toDF()).toMap
 
-  /** The view in a table, as JSON. */
-  def view(session: SparkSession, name: String): String =
-    Inspection.within(session)(compact(render(json(KeptView(session, name).record))))
+  /** Starts a view; `checkpoint` and `name` may be null. */
+  def materialize(view: WantedView, into: String, checkpoint: String, name: String): StreamingQuery =
+    StartView(view, into, Option(checkpoint), Option(name))
 
-  private def json(record: ViewRecord): JObject = JObject(
-    "query" -> text(record.query),
-    "database" -> text(record.database),
-    "given" -> JArray(record.frames.map(JString(_)).toList),
-    "checkpoint" -> text(record.checkpoint)
-  )
+  /** Gives a view another query, or another number of cells; `cells` and `name` may be null. */
+  def replace(wanted: WantedView, view: String, cells: Integer, name: String): StreamingQuery =
+    ReplaceView(wanted, view, Option(cells).map(_.intValue), Option(name))
 
-  private def text(value: Option[String]): JValue = value.fold[JValue](JNull)(JString(_))
+  /** From what the new query of a view would begin, as JSON; `cells` may be null. */
+  def replacement(wanted: WantedView, view: String, cells: Integer): String =
+    json(ReplaceView.plan(wanted, view, Option(cells).map(_.intValue)))
 
-  /** Notes the query that keeps the table in this folder. */
-  def started(location: String, query: StreamingQuery): Unit = StartedQueries.add(location, query)
+  /** Stops a view and removes its table. */
+  def drop(session: SparkSession, view: String): Unit = DropView(session, view)
 
-  /** Refuses to start a view that is running. */
-  def checkNotRunning(view: String, location: String): Unit = StartedQueries.checkNotRunning(view, location)
+  /** Applies the changes of batches to a Delta table; `key` and `appId` may be null. */
+  def changesTo(target: String, key: java.util.List[String], appId: String, shared: Boolean): ApplyChanges =
+    new ApplyChanges(Target(target), Option(key).map(_.asScala.toSeq), Option(appId), shared)
 
   /** Why a query has stopped, as `[CONDITION] text`; null while it runs, and if it was stopped. */
   def failure(query: StreamingQuery): String = Failure.line(query).orNull
-
-  /** Whether the text of an error says that changes of a table cannot be read. */
-  def isOfTables(text: String): Boolean = Failure.isOfTables(text)
 
   /** What views are doing, a row for each.
     *
@@ -170,50 +157,23 @@ object PythonApi {
   /** Advice on a running query, in whole sentences. */
   def advice(query: StreamingQuery): java.util.List[String] = Advice(query.recentProgress.toSeq).asJava
 
-  /** What the log of a Delta table says of its newest version, as JSON; null if it cannot be read. */
-  def deltaDetail(session: SparkSession, table: String): String = DeltaDetail(session, table).map { detail =>
-    compact(render(JObject(
-      "name" -> text(detail.name),
-      "location" -> JString(detail.location),
-      "properties" -> JObject(detail.properties.toList.map { case (key, value) => key -> JString(value) }),
-      "partition_columns" -> JArray(detail.partitionColumns.map(JString(_)).toList),
-      "files" -> detail.files.fold[JValue](JNull)(JLong(_))
-    )))
-  }.orNull
-
-  /** The current database, in SQL's spelling. */
-  def database(session: SparkSession): String = QueryTexts.database(session)
-
-  /** The names or the paths of the tables that a streaming query reads. */
-  def places(df: Dataset[_]): Array[String] =
-    Plans.analyzed(df.toDF()).collectWithSubqueries { case StreamLeaf(leaf) => leaf.place }.flatten.distinct.toArray
-
-  /** Removes the folders that views keep in the folder of a table, but these. */
-  def keepFolders(session: SparkSession, table: String, kept: java.util.List[String]): Unit =
-    ViewFolders.keep(session, table, kept.asScala.toSet)
-
-  /** The id of the query that a checkpoint with a committed batch belongs to. */
-  def queryOf(session: SparkSession, checkpoint: String): String = new CheckpointLogs(session, checkpoint).query
-
   /** How a query would take over from the query of a checkpoint, as JSON: from which batch, which
     * streams with stored rows, and which it reads again and why.
     */
   def evolution(df: Dataset[_], checkpoint: String): String = {
     val evolution = Evolution(df.toDF(), checkpoint)
-    compact(render(JObject(
-      "batch" -> JLong(evolution.batch),
-      "stored" -> JArray(evolution.stored.map(JString(_)).toList),
-      "again" -> JObject(evolution.again.map { case (name, why) => name -> JString(why) }.toList)
-    )))
+    json(ReplaceView.Plan(Some(evolution.batch), evolution.stored, evolution.again))
   }
+
+  private def json(plan: ReplaceView.Plan): String = compact(render(JObject(
+    "batch" -> plan.batch.fold[JValue](JNull)(JLong(_)),
+    "stored" -> JArray(plan.stored.map(JString(_)).toList),
+    "again" -> JObject(plan.again.map { case (name, why) => name -> JString(why) }.toList)
+  )))
 
   /** Lets the query that will have a checkpoint take over from the query of another one. */
   def evolve(session: SparkSession, checkpoint: String, from: String): Unit =
     BeginWithStoredRows.request(session, checkpoint, from)
-
-  /** Whether a checkpoint has a committed batch. */
-  def hasBatch(session: SparkSession, checkpoint: String): Boolean =
-    new CheckpointLogs(session, checkpoint).batches.nonEmpty
 
   /** `df` as a stream whose rows are plain rows, even if `df` is a change feed. */
   def rows(df: Dataset[_]): DataFrame = Changes.rows(df.toDF())
@@ -225,11 +185,7 @@ object PythonApi {
   /** A key of the result of `df`: columns by which all rows differ; empty if the query does not
     * imply one. A query without changes is refused.
     */
-  def resultKey(df: Dataset[_]): Array[String] = {
-    val (session, analyzed) = (df.sparkSession, Plans.analyzed(df.toDF()))
-    val _ = DeltaCompilation(session, Changes.marked(analyzed, DeltaForm.Weight))
-    DeltaCompilation.key(session, analyzed).map(_.name).toArray
-  }
+  def resultKey(df: Dataset[_]): Array[String] = WantedView.keyOf(df.toDF()).toArray
 
   /** The complete result of the query `df` as of a committed batch of a checkpoint.
     *
@@ -276,13 +232,4 @@ object PythonApi {
 
   /** The checkpoint folder of a running query. */
   def checkpoint(query: StreamingQuery): String = Plans.checkpoint(query)
-
-  /** The time when a running query planned a batch, in milliseconds since 1970; null if no query of
-    * that id runs.
-    */
-  def plannedAt(id: String, batch: Long): java.lang.Long = Plans.active
-    .find(_.id.toString == id)
-    .flatMap(Plans.plannedAt(_, batch))
-    .map(java.lang.Long.valueOf)
-    .orNull
 }

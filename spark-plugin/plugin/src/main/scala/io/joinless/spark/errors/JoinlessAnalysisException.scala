@@ -9,9 +9,13 @@ import org.apache.spark.sql.catalyst.trees.Origin
   * A Spark exception in every respect but that its condition is defined in our file: Python's
   * `getCondition`, `getMessageParameters` and `getSqlState` read it from the exception itself.
   */
-final class JoinlessAnalysisException(condition: String, parameters: Map[String, String])
-    extends AnalysisException(
+final class JoinlessAnalysisException(
+    condition: String,
+    parameters: Map[String, String],
+    because: Option[Throwable] = None
+) extends AnalysisException(
       message = ErrorTexts.sentence(condition, parameters),
+      cause = because,
       errorClass = Some(condition),
       messageParameters = parameters,
       sqlState = Some(ErrorTexts.sqlState(condition)),

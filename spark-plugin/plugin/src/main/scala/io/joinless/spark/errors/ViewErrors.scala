@@ -21,11 +21,23 @@ object ViewErrors {
     *
     * @param frames the DataFrames that its text reads; empty if it has no text
     */
-  def noQuery(view: String, frames: Seq[String]): JoinlessAnalysisException = {
-    val what =
-      if (frames.isEmpty) " given as a DataFrame" else frames.mkString(" that reads DataFrames (", ", ", ")")
-    JoinlessErrors.analysis("JOINLESS_VIEW.NO_QUERY", "view" -> view, "given" -> what)
-  }
+  def noQuery(view: String, frames: Seq[String]): JoinlessAnalysisException =
+    JoinlessErrors.analysis("JOINLESS_VIEW.NO_QUERY", "view" -> view, "given" -> ofQuery(frames))
+
+  /** A view is to be replaced by its own query, which has no text, or reads DataFrames. */
+  def noNewQuery(view: String, frames: Seq[String]): JoinlessAnalysisException =
+    JoinlessErrors.analysis("JOINLESS_VIEW.NO_NEW_QUERY", "view" -> view, "given" -> ofQuery(frames))
+
+  private def ofQuery(frames: Seq[String]): String =
+    if (frames.isEmpty) " given as a DataFrame" else frames.mkString(" that reads DataFrames (", ", ", ")")
+
+  /** A view that no catalog names is to be dropped. */
+  def dropOfPath(view: String, location: String): JoinlessAnalysisException =
+    JoinlessErrors.analysis("JOINLESS_VIEW.PATH", "view" -> view, "location" -> location)
+
+  /** A text is no trigger. */
+  def trigger(found: String): JoinlessAnalysisException =
+    JoinlessErrors.analysis("JOINLESS_VIEW.TRIGGER", "found" -> found)
 
   /** A query has other columns than the view. */
   def columns(view: String, columns: Seq[String], found: Seq[String]): JoinlessAnalysisException =
@@ -35,6 +47,10 @@ object ViewErrors {
       "columns" -> columns.mkString(", "),
       "found" -> found.mkString(", ")
     )
+
+  /** A number of cells is no positive one. */
+  def cells(found: Int): JoinlessAnalysisException =
+    JoinlessErrors.analysis("JOINLESS_VIEW.CELLS", "found" -> found.toString)
 
   /** There is no procedure of this name. */
   def noProcedure(name: String, known: Seq[String]): JoinlessAnalysisException =

@@ -24,7 +24,7 @@ private[procedures] object ExplainProcedure
   private val Lines: StructType = StructType.fromDDL("plan STRING")
 
   override protected def rows(session: SparkSession, arguments: InternalRow): DataFrame = {
-    val query = text(arguments, 0).getOrElse(throw noValue(0))
+    val query = needed(arguments, 0)
     val explained = Explanation(QueryOverTables.query(session, query, Map.empty), isView = true)
     session.createDataFrame(explained.text.linesIterator.map(Row(_)).toSeq.asJava, Lines)
   }

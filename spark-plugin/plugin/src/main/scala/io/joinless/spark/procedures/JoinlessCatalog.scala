@@ -30,10 +30,17 @@ final class JoinlessCatalog extends ProcedureCatalog {
 object JoinlessCatalog {
   private val Name = "joinless"
 
-  private val procedures: Seq[ViewProcedure] = Seq(ExplainProcedure, StatusProcedure, VerifyProcedure)
+  private val procedures: Seq[ViewProcedure] = Seq(
+    DropProcedure,
+    ExplainProcedure,
+    MaterializeProcedure,
+    ReplaceProcedure,
+    StatusProcedure,
+    VerifyProcedure
+  )
 
-  /** Names the catalog's class to Spark as the default of the setting that users name catalogs by. So
-    * the catalog is there in every session, and a catalog of the user's with this name is used
+  /** Names the catalog's class to Spark as the default of the setting that users name catalogs by.
+    * So the catalog is there in every session, and a catalog of the user's with this name is used
     * instead.
     */
   private val Setting = SQLConf

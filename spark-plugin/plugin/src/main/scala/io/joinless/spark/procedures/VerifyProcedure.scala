@@ -30,7 +30,7 @@ private[procedures] object VerifyProcedure
   )
 
   override protected def rows(session: SparkSession, arguments: InternalRow): DataFrame = {
-    val view = text(arguments, 0).getOrElse(throw noValue(0))
+    val view = needed(arguments, 0)
     val query = text(arguments, 1)
     if (arguments.isNullAt(2)) throw noValue(2)
     val differences = arguments.getInt(2)

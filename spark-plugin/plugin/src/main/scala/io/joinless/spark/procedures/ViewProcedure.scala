@@ -5,18 +5,22 @@ import java.util.{Iterator => JavaIterator}
 import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.errors.ViewErrors
+import io.joinless.spark.views.WantedView
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.catalog.procedures.ProcedureParameter
 import org.apache.spark.sql.connector.read.{LocalScan, Scan}
-import org.apache.spark.sql.joinless.{BoundAlways, Plans}
-import org.apache.spark.sql.types.{DataType, StructType}
-import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.joinless.{BoundAlways, CheckpointFolder, Plans}
+import org.apache.spark.sql.streaming.StreamingQuery
+import org.apache.spark.sql.types.{ArrayType, DataType, StringType, StructType}
+import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 
 /** A procedure over views. It runs when the statement is analyzed, in the session that does so, and
   * returns one table of few rows. Names of tables are texts, as SQL spells them.
   */
 abstract private[procedures] class ViewProcedure(override val name: String, override val description: String)
     extends BoundAlways {
+  import ViewProcedure._
 
   /** The rows of a call. */
   protected def rows(session: SparkSession, arguments: InternalRow): DataFrame
@@ -45,8 +49,44 @@ abstract private[procedures] class ViewProcedure(override val name: String, over
       if (text.isBlank) throw noValue(position) else text
     }
 
+  /** A text that must be there. */
+  protected def needed(arguments: InternalRow, position: Int): String =
+    text(arguments, position).getOrElse(throw noValue(position))
+
+  /** Names of columns; none if they are NULL. */
+  protected def names(arguments: InternalRow, position: Int): Seq[String] =
+    if (arguments.isNullAt(position)) Nil
+    else {
+      val listed = arguments.getArray(position)
+      val names =
+        (0 until listed.numElements()).map(i => if (listed.isNullAt(i)) "" else listed.getUTF8String(i).toString)
+      if (names.isEmpty || names.exists(_.isBlank)) throw noValue(position) else names
+    }
+
+  /** The row of a query that was started: the table, the query's id, and the last batch that is
+    * done. A query that ends by itself is waited for, and its error is raised.
+    */
+  protected def ended(
+      session: SparkSession,
+      view: String,
+      query: StreamingQuery,
+      trigger: Option[String]
+  ): DataFrame = {
+    if (trigger.contains(WantedView.Available)) query.awaitTermination()
+    val batch = new CheckpointFolder(session, new Path(Plans.checkpoint(query))).committed
+    session.createDataFrame(Seq(Row(view, query.id.toString, batch.map(Long.box).orNull)).asJava, Started)
+  }
+
   /** The error of a parameter that needs a value. */
   protected def noValue(position: Int): Exception = ViewErrors.noValue(name, parameters()(position).name)
 
   final override def toString: String = s"joinless.$name"
+}
+
+private[procedures] object ViewProcedure {
+
+  /** The type of several names. */
+  val Names: DataType = ArrayType(StringType)
+
+  private val Started: StructType = StructType.fromDDL("view STRING, query_id STRING, batch BIGINT")
 }

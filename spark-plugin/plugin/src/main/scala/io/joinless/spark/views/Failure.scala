@@ -19,7 +19,7 @@ private[spark] object Failure {
   def line(query: StreamingQuery): Option[String] = query.exception.map(line(_))
 
   def line(raised: Throwable): String = {
-    val causes = Iterator.iterate[Throwable](raised)(_.getCause).takeWhile(_ != null).take(100).toSeq
+    val causes = this.causes(raised)
     val named = causes.reverse.flatMap(cause => Option(cause.getMessage)).flatMap(inText)
     val text = named.collectFirst { case (condition, text) if condition.startsWith("JOINLESS_") => text }
       .orElse(causes.collectFirst { case error: SparkThrowable if isCause(error.getCondition) => error.getMessage })
@@ -28,17 +28,24 @@ private[spark] object Failure {
       .getOrElse(raised.getClass.getName)
   }
 
-  /** What to do about an error, in a sentence; None if it is not one of tables that were changed. */
+  private def causes(raised: Throwable): Seq[Throwable] =
+    Iterator.iterate[Throwable](raised)(_.getCause).takeWhile(_ != null).take(100).toSeq
+
+  /** What to do about an error, in a sentence; None if it is not one of tables that were changed.
+    */
   def advice(view: String, line: String): Option[String] =
     Option.when(isOfTables(line)) {
       s"If a table was created anew, has other columns, or has lost changes that the view has not read, " +
         s"joinless.replace('$view') reads all tables again."
     }
 
-  /** Whether a text names an error of tables that were changed: their files are gone, or their
-    * columns are others.
+  /** Whether an error, or one of its causes, is one of tables that were changed: their files are
+    * gone, or their columns are others.
     */
-  def isOfTables(text: String): Boolean =
+  def isOfTables(raised: Throwable): Boolean =
+    causes(raised).flatMap(cause => Option(cause.getMessage)).exists(isOfTables)
+
+  private def isOfTables(text: String): Boolean =
     Condition.findAllMatchIn(text).exists(found => OfTables.matches(found.group(1)))
 
   /** Conditions of Delta Lake, and of files that are gone. */

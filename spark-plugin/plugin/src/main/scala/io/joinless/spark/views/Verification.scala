@@ -5,6 +5,7 @@ import java.util.Locale
 import io.joinless.spark.errors.ViewErrors
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.tables.QueryOverTables
+import io.joinless.spark.writer.BatchNote
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.util.quoteIdentifier
 import org.apache.spark.sql.joinless.{CheckpointFolder, CheckpointLogs, SessionPlans}
@@ -41,8 +42,8 @@ final class Verification private (
 
   def isEqual: Boolean = missing == 0 && extra == 0
 
-  /** The missing and the extra rows, with the number of their copies in the table and in the query's
-    * result.
+  /** The missing and the extra rows, with the number of their copies in the table and in the
+    * query's result.
     */
   def differences: DataFrame = compared.differences
 }

@@ -42,7 +42,7 @@ object ViewRecord {
   /** The folder of the checkpoint in that of the table. VACUUM leaves folders alone whose names
     * begin with an underscore.
     */
-  private val Folder = "_joinless"
+  val Folder = "_joinless"
 
   /** The property that each view has. */
   private val View = "joinless.view"

@@ -23,6 +23,31 @@ class JoinlessErrorsSpec extends AnyFunSuite {
       Mismatch.Unreadable
     )
 
+  /** The errors of targets, with their parameters. */
+  private val ofTargets: Seq[(String, Seq[String])] = Seq(
+    "CHECKPOINT_BEHIND" -> Seq("newest", "app_id", "batch"),
+    "COLUMNS_DIFFER" -> Seq("result", "columns"),
+    "COLUMN_NAME" -> Seq("column"),
+    "KEY_NOT_UNIQUE" -> Seq("key", "found"),
+    "NO_APP_ID" -> Seq(),
+    "NO_CHANGES" -> Seq("columns"),
+    "NO_DELTA" -> Seq("found"),
+    "PADDED_TYPE" -> Seq("column", "type"),
+    "ROW_NOT_IN_TARGET" -> Seq("present", "row", "change"),
+    "TARGET_GONE" -> Seq("checkpoint"),
+    "TARGET_IS_READ" -> Seq(),
+    "TARGET_NAME" -> Seq(),
+    "TARGET_NOT_DELTA" -> Seq("format"),
+    "TARGET_NOT_EMPTY" -> Seq(),
+    "TARGET_NOT_FOUND" -> Seq("columns"),
+    "TARGET_REPLACED" -> Seq("batch", "app_id"),
+    "TARGET_TAKEN" -> Seq("app_id", "writer"),
+    "UNKNOWN_CHANGE_TYPE" -> Seq("found"),
+    "UNKNOWN_KEY" -> Seq("key", "columns"),
+    "UNSUPPORTED_TYPE" -> Seq("column", "type"),
+    "VALUE_NOT_KEPT" -> Seq("value")
+  )
+
   private val all: Seq[Throwable with SparkThrowable] = Seq(
     JoinlessErrors.notRewritten("NON_EQUI_JOIN", "a and b share no equi-join condition.", ""),
     JoinlessErrors.invalidShares("a.x=3", "the join has no attribute a.x"),
@@ -112,12 +137,19 @@ class JoinlessErrorsSpec extends AnyFunSuite {
       ViewErrors.noBatch("totals"),
       ViewErrors.running("totals", "totals", "0a1b"),
       ViewErrors.noQuery("totals", Seq("clicks")),
+      ViewErrors.noNewQuery("totals", Nil),
+      ViewErrors.dropOfPath("delta.`/totals`", "/totals"),
+      ViewErrors.trigger("often"),
+      ViewErrors.cells(0),
       ViewErrors.columns("totals", Seq("n"), Seq("m")),
       ViewErrors.noProcedure("verfy", Seq("status", "verify")),
       ViewErrors.noValue("verify", "view"),
       ViewErrors.numberOfRows("verify", "differences", "-1", 100),
       JoinlessErrors.deltaForm("rows")
-    ) ++ kinds.map(JoinlessErrors.stateMismatch(_, "/cp", "Something differs."))
+    ) ++ kinds.map(JoinlessErrors.stateMismatch(_, "/cp", "Something differs.")) ++ ofTargets.map {
+      case (what, parameters) =>
+        TargetErrors.of(what, "totals", parameters.map(_ -> "x"): _*)
+    }
 
   test("every condition of the file is raised by a method, and renders without open parameters") {
     val raised = all.map(_.getCondition)

@@ -2,6 +2,7 @@ package io.joinless.spark.procedures
 
 import io.joinless.spark.SharedSpark
 import io.joinless.spark.conf.Built
+import io.joinless.spark.views.{StartView, WantedView}
 import org.apache.spark.sql.AnalysisException
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -14,7 +15,7 @@ class JoinlessCatalogSpec extends AnyFunSuite with SharedSpark {
   test("the extension brings the procedures, without a setting") {
     val session = spark.newSession()
     val listed = session.sql("SHOW PROCEDURES IN joinless").select("procedure_name").collect().map(_.getString(0))
-    assert(listed.toSeq == Seq("explain", "status", "verify"))
+    assert(listed.toSeq == Seq("drop", "explain", "materialize", "replace", "status", "verify"))
     assert(session.sql("CALL joinless.status()").collect().isEmpty)
     val described = session.sql("DESCRIBE PROCEDURE joinless.verify").collect().mkString
     assert(described.contains("Compares the table"))
@@ -30,6 +31,13 @@ class JoinlessCatalogSpec extends AnyFunSuite with SharedSpark {
       assert(refused("CALL joinless.statsu()") == "JOINLESS_PROCEDURE.NOT_FOUND")
       assert(refused("SHOW TABLES IN joinless") == "MISSING_CATALOG_ABILITY.TABLES")
     } finally { val _ = spark.catalog.dropTempView("no_view") }
+  }
+
+  test("a view in a session without Delta is refused, and the error says what is missing") {
+    val view = WantedView.of(spark.readStream.format("rate").load(), Nil, None)
+    val refused = intercept[AnalysisException](StartView(view, "v", None, None))
+    assert(refused.getCondition == "JOINLESS_APPLY_CHANGES.NO_DELTA")
+    assert(refused.getMessage.contains("data source: delta") && refused.getMessage.contains("Give the session"))
   }
 
   test("a catalog of the user's with this name stays") {

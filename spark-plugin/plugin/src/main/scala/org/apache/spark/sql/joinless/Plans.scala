@@ -56,11 +56,14 @@ object Plans {
   /** The checkpoint folder of a query. */
   def checkpoint(query: StreamingQuery): String = execution(query).resolvedCheckpointRoot
 
-  /** The time when a batch was planned, in milliseconds since 1970: the same if it runs again,
-    * another one if it is planned again with the same number.
+  /** The time when the running query of this id planned a batch, in milliseconds since 1970: the
+    * same if the batch runs again, another one if it is planned again with the same number. None if
+    * no such query runs.
     */
-  def plannedAt(query: StreamingQuery, batch: Long): Option[Long] =
-    execution(query).offsetLog.get(batch).flatMap(CheckpointReaders.metadata).map(_.batchTimestampMs)
+  def plannedAt(query: String, batch: Long): Option[Long] = active.find(_.id.toString == query)
+    .flatMap(execution(_).offsetLog.get(batch))
+    .flatMap(CheckpointReaders.metadata)
+    .map(_.batchTimestampMs)
 
   /** The execution of a query that runs in this application. */
   private def execution(query: StreamingQuery): StreamExecution = query match {

@@ -69,6 +69,10 @@ object StreamLeaf {
     case _ => None
   }
 
+  /** The names or the paths of the tables that a streaming query reads. */
+  def places(query: LogicalPlan): Seq[String] =
+    query.collectWithSubqueries { case StreamLeaf(leaf) => leaf.place }.flatten.distinct
+
   /** Whether the plan is a scan of a stream. */
   def is(plan: LogicalPlan): Boolean = plan.isInstanceOf[StreamingRelation] || plan.isInstanceOf[StreamingRelationV2]
 }

@@ -1,0 +1,35 @@
+package io.joinless.spark.procedures
+
+import io.joinless.spark.views.{StartView, WantedView}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.catalog.procedures.ProcedureParameter
+import org.apache.spark.sql.types.StringType
+import org.apache.spark.sql.{DataFrame, SparkSession}
+
+/** `CALL joinless.materialize('SELECT ...', 'orders_per_item')`: starts a view. With the trigger
+  * `availableNow` the call ends with the query; else the query runs on.
+  */
+private[procedures] object MaterializeProcedure
+    extends ViewProcedure("materialize", "Keeps a Delta table equal to a query while its tables change") {
+
+  override val parameters: Array[ProcedureParameter] = Array(
+    required("query", StringType, "the text of a query over Delta tables"),
+    required("into", StringType, "the table; created if it does not exist"),
+    optional("checkpoint", StringType, "NULL", "a folder; by default the one that the table names, or one beside it"),
+    optional(
+      "key",
+      ViewProcedure.Names,
+      "NULL",
+      "columns that are unique in the result; by default the key of the query"
+    ),
+    optional("trigger", StringType, "NULL", "an interval, by default '10 seconds', or 'availableNow'"),
+    optional("name", StringType, "NULL", "the name of the streaming query; by default that of the table")
+  )
+
+  override protected def rows(session: SparkSession, arguments: InternalRow): DataFrame = {
+    val (query, into) = (needed(arguments, 0), needed(arguments, 1))
+    val trigger = text(arguments, 4)
+    val wanted = WantedView.of(session, query, Map.empty, names(arguments, 3), trigger)
+    ended(session, into, StartView(wanted, into, text(arguments, 2), text(arguments, 5)), trigger)
+  }
+}

@@ -1,0 +1,95 @@
+package io.joinless.spark.views
+
+import scala.util.control.NonFatal
+
+import io.joinless.spark.errors.JoinlessAnalysisException
+import io.joinless.spark.inspect.Inspection
+import io.joinless.spark.writer.{ApplyChanges, Target, TargetColumns}
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.joinless.{CheckpointFolder, DeltaDetail, SqlTexts}
+import org.apache.spark.sql.streaming.StreamingQuery
+import org.apache.spark.sql.{DataFrame, SparkSession}
+
+/** Starts a view: a query whose changes are applied to a Delta table, which says of which query it
+  * is the result. The table is created if it is not there.
+  */
+private[spark] object StartView {
+
+  /** Errors of Spark or Delta in a session without Delta, or with an incomplete one. */
+  private val LacksDelta = """\[(?:DATA_SOURCE_NOT_FOUND|DELTA_CONFIGURE_SPARK_SESSION\w*)\] [^.\n]*""".r
+
+  /** @param into the table
+    * @param checkpoint the folder of the checkpoint; None for the one that the table names
+    * @param name of the query; by default the table
+    */
+  def apply(view: WantedView, into: String, checkpoint: Option[String], name: Option[String]): StreamingQuery =
+    Inspection.within(view.session) {
+      val (session, target) = (view.session, Target(into))
+      val first = target.found(session)
+      val there = Replacement.begun(session, target, first) match {
+        case Some(begun) => begun.finish(); target.found(session)
+        case None => first
+      }
+      there.foreach(detail => StartedQueries.checkNotRunning(into, detail.location))
+      val before = there.flatMap(detail => ViewRecord.of(detail.properties))
+      val record = view.record.copy(checkpoint = checkpoint.orElse(before.flatMap(_.checkpoint)))
+      val location = there.fold(create(view, target, record)) { detail =>
+        check(view, target, record, detail)
+        detail.location
+      }
+      // while the view runs, its start is refused, and a change of the table could stop its batch
+      val called = name.getOrElse(into)
+      val runs = session.streams.active.exists(_.name == called)
+      val changed = there.isDefined && !before.contains(record) && !runs
+      if (changed) exchange(session, target, before, record)
+      val changes = new ApplyChanges(target, view.key, None, shared = false)
+      val apply = (rows: DataFrame, batch: Long) => changes(rows, batch)
+      val writer = view.writer.foreachBatch(apply).queryName(called)
+      val query =
+        try writer.option("checkpointLocation", record.folder(location)).start()
+        catch {
+          case NonFatal(raised) =>
+            // the checkpoint is still that of the view before
+            if (changed) before.foreach(exchange(session, target, Some(record), _))
+            throw raised
+        }
+      StartedQueries.add(location, query)
+      query
+    }
+
+  /** Names another view in the properties of the table. */
+  private def exchange(session: SparkSession, target: Target, old: Option[ViewRecord], view: ViewRecord): Unit =
+    target.exchange(session, old.toSeq.flatMap(_.properties.keys), view.properties)
+
+  /** Fails if the changes cannot be applied to the table. It must be empty if the checkpoint is
+    * new. The commit of batch 0 checks that again.
+    */
+  private def check(view: WantedView, target: Target, record: ViewRecord, there: DeltaDetail): Unit = {
+    val session = view.session
+    val _ = target.keyOf(session, view.givenKey, Target.ofChanges(view.deltas).map(_.name))
+    target.checkNotRead(view.deltas, there)
+    val _ = target.columns(view.deltas)
+    // the table may already contain a batch that was begun: it runs again, and Delta skips it
+    val folder = new CheckpointFolder(session, new Path(record.folder(there.location)))
+    if (folder.begun.isEmpty && !target.isEmpty(session)) throw target.error("TARGET_NOT_EMPTY")
+  }
+
+  /** Creates the table with the columns of the changes. Returns its folder. */
+  private def create(view: WantedView, target: Target, record: ViewRecord): String = {
+    val session = view.session
+    record.checkpoint.filter(folder => new CheckpointFolder(session, new Path(folder)).committed.isDefined)
+      .foreach(folder => throw target.error("TARGET_GONE", "checkpoint" -> folder))
+    target.checkNew(view.deltas, view.givenKey)
+    val columns = TargetColumns.ddl(Target.ofChanges(view.deltas))
+    val properties = SqlTexts.properties(record.properties)
+    try {
+      val _ = session.sql(s"CREATE TABLE IF NOT EXISTS ${target.name} ($columns) USING delta TBLPROPERTIES $properties")
+    } catch {
+      case ours: JoinlessAnalysisException => throw ours
+      case NonFatal(raised) =>
+        val found = Option(raised.getMessage).flatMap(LacksDelta.findFirstIn)
+        throw found.fold(raised)(text => target.error("NO_DELTA", raised, "found" -> text.trim))
+    }
+    target.detail(session).location
+  }
+}
