@@ -15,7 +15,7 @@ BUNDLED := $(JARS)/$(call NAME,$(SPARK))
 SCALA_SOURCES := $(shell find spark-plugin project -path '*/target' -prune -o -path '*/src/main/*' -type f -print) build.sbt
 PYTHON_SOURCES := $(shell find python -path '*/jars' -prune -o -type f -name '*.py' -print) python/pyproject.toml README.md LICENSE NOTICE
 
-.PHONY: help setup jar wheel demo test test-long faults soak bench bench-full bench-jmh opponents fmt clean
+.PHONY: help setup spark jar wheel release demo test test-long faults soak bench bench-full bench-jmh opponents fmt clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -60,9 +60,16 @@ bench-jmh: setup ## the engine beside an index written by hand, under JMH (4 min
 	@scripts/sbt "bench/Jmh/run -rf json -rff target/jmh.json $(JMH)"
 	@sed -n '/^\[info\] Benchmark /,/^\[success\]/s/^\[info\] //p' .build/sbt.log
 
+spark:
+	@echo $(SPARK)
+
 jar: $(JAR) ## the plugin's jar
 
 wheel: $(WHEEL) ## dist/joinless-*.whl, with a jar per version of Spark; SPARKS=4.3 for those of some versions only
+
+RELEASE ?=
+release: setup ## dist/release: wheel, jars, POMs, notes, checksums, built twice and compared; RELEASE=--draft before its date is set
+	@.venv/bin/python scripts/release.py $(RELEASE)
 
 fmt: setup ## format Scala and Python
 	@scripts/sbt scalafmtSbt scalafmtAll suites/scalafmtAll $(foreach minor,$(OTHERS),spark-$(subst .,-,$(minor))/scalafmtAll)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 import re
+import threading
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -172,6 +173,17 @@ def test_a_batch_counts_once_per_app_id_and_leaves_no_setting_behind(target: Tar
     target.rows[1, "a", 0.5] = 4
     target.check()
     assert target.session.conf.get("spark.databricks.delta.write.txnVersion", None) is None
+
+
+def test_other_writes_of_the_session_are_not_in_its_transaction(target: Target) -> None:
+    """Delta would skip the second one of them as a repetition."""
+    df, seen = target.changes([((1, "a", 0.5), 2)]), set()
+    writing = threading.Thread(target=lambda: joinless.apply_changes(target.name, app_id="one")(df, 0))
+    writing.start()
+    while writing.is_alive():
+        seen.add(target.session.conf.get("spark.databricks.delta.write.txnAppId", None))
+    assert seen == {None}
+    target.check()
 
 
 #: The rows of the target in the tests of refusals.

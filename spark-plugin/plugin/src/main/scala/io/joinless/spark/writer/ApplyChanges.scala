@@ -5,7 +5,7 @@ import java.util.UUID
 import io.joinless.spark.writer.Refusals.refusal
 import org.apache.spark.sql.catalyst.util.quoteIdentifier
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.joinless.Plans
+import org.apache.spark.sql.joinless.{OwnSession, Plans}
 import org.apache.spark.sql.types.{DataType, StructField}
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 
@@ -46,9 +46,11 @@ final private[spark] class ApplyChanges(
   private var keyIsUnique = false
 
   /** Applies the changes of a batch. */
-  def apply(df: DataFrame, batch: Long): Unit = {
+  def apply(batchRows: DataFrame, batch: Long): Unit = {
+    val query = Option(batchRows.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId"))
+    // the transaction is a setting of the session, and would be that of others' writes
+    val df = OwnSession.of(batchRows, inStream = query.isDefined)
     val session = df.sparkSession
-    val query = Option(session.sparkContext.getLocalProperty("sql.streaming.queryId"))
     val writer = appId.orElse(query).getOrElse(throw target.error("NO_APP_ID"))
     val note = BatchNote(writer, batch, query.flatMap(Plans.plannedAt(_, batch)))
     val columns = target.columns(df)
