@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import random
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Row, SparkSession
 
 import joinless
-from support import database, oracles
+from joinless import _jars
+from joinless.errors import EXTENSION_CLASS
+from support import database, delta_jars, oracles
+from support.process import client_environment
 from support.shop import Shop
 
 COUNTS = "SELECT customer, COUNT(*) AS n FROM orders GROUP BY customer"
@@ -135,3 +140,51 @@ def test_calls_that_change_nothing_have_conditions(shop: Shop, subtests: pytest.
     with pytest.raises(PySparkException, match="DIVIDE_BY_ZERO"):  # that of the query itself
         called(shop, "materialize", query="SELECT 1 / (id - id) AS n FROM orders", into="v", trigger="availableNow")
     check(shop, COUNTS)
+
+
+#: A script that is run twice: it makes tables and a view, changes a table, and brings the view up to date.
+SCRIPT = """
+CREATE TABLE IF NOT EXISTS orders (id INT, item STRING) USING delta;
+INSERT INTO orders VALUES (1, 'it''s'), (2, 'pear'), (3, 'pear');
+CALL joinless.materialize('SELECT item, COUNT(*) AS n FROM orders GROUP BY item',
+                          into => 'per_item', trigger => 'availableNow');
+SELECT concat_ws(' ', item, n) AS line FROM per_item ORDER BY item;
+CALL joinless.verify(view => 'per_item');
+"""
+
+
+@pytest.mark.long
+def test_a_script_for_spark_sql_can_be_run_again(tmp_path: Path) -> None:
+    home = Path(str(pyspark.__file__)).parent
+    (tmp_path / "views.sql").write_text(SCRIPT)
+    settings = {
+        "spark.sql.extensions": f"{EXTENSION_CLASS},io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.warehouse.dir": str(tmp_path / "warehouse"),
+        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={tmp_path}/metastore;create=true",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.databricks.delta.snapshotPartitions": "1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.log.level": "ERROR",
+    }
+    jars = [str(_jars.bundled(pyspark.__version__)), *delta_jars.paths()]
+    options = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
+    command = [
+        str(home / "bin/spark-sql"),
+        "--master",
+        "local[2]",
+        "--jars",
+        ",".join(jars),
+        *options,
+        "-f",
+        "views.sql",
+    ]
+    for times in (1, 2):
+        environment = client_environment() | {"SPARK_HOME": str(home)}
+        run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+        assert run.returncode == 0, run.stderr[-3000:]
+        lines = run.stdout.splitlines()
+        assert [line for line in lines if line.startswith(("it's", "pear"))] == [f"it's {times}", f"pear {2 * times}"]
+        assert lines[-1].startswith("per_item"), run.stdout
+        assert lines[-1].endswith("true"), run.stdout
