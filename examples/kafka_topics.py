@@ -83,7 +83,7 @@ def main() -> int:
 
 def play(broker: Broker, folder: Path, given: argparse.Namespace) -> bool:
     """Writes the topics, has them joined through all kills, and compares the result with batch SQL."""
-    spark = start_session(folder)
+    spark = start_session(folder, given.changes)
     make_topics(spark, broker.servers)
     sizes = {table: max(4, round(given.changes * share / PER_ROW)) for table, share in SHARES.items()}
     begun = time.monotonic()
@@ -95,15 +95,20 @@ def play(broker: Broker, folder: Path, given: argparse.Namespace) -> bool:
     return survived and compare(spark, broker.servers, sizes)
 
 
-def start_session(folder: Path) -> SparkSession:
-    """A small local session with Joinless and Spark's connector for Kafka."""
+def start_session(folder: Path, changes: int) -> SparkSession:
+    """A small local session with Joinless and Spark's connector for Kafka, for about so many changes."""
     jars = sorted(map(str, (JARS / "connector").glob("*.jar")))
     builder = SparkSession.Builder().master("local[2]").appName("kafka").config("spark.jars", ",".join(jars))
     builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
     builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.driver.host", "127.0.0.1")
     builder = builder.config("spark.driver.memory", "2g").config("spark.sql.session.timeZone", "UTC")
     builder = builder.config("spark.sql.warehouse.dir", f"{folder}/tables")
-    builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={LOGGING.as_uri()}")
+    options = f"-Dlog4j2.configurationFile={LOGGING.as_uri()}"
+    if changes < 100_000:  # code lives shorter than its compilation would take
+        options += " -XX:TieredStopAtLevel=1"
+        builder = builder.config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        builder = builder.config("spark.sql.codegen.wholeStage", "false")
+    builder = builder.config("spark.driver.extraJavaOptions", options)
     return joinless.configure(builder).getOrCreate()
 
 
@@ -170,7 +175,7 @@ def join(servers: str, folder: str, changes: int, batches: int) -> None:
     """Reads the topics to their end, and keeps the topic of the result. Customers are read by their key, the other
     tables by the rows before and after each change.
     """
-    spark = start_session(Path(folder))
+    spark = start_session(Path(folder), changes)
     for table, share in SHARES.items():
         reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", servers).option("subscribe", table)
         reader = reader.option("startingOffsets", "earliest")

@@ -55,14 +55,14 @@ final private[kafka] case class DebeziumRows(
   override def sql: String =
     s"$prettyName(${record.map(_.sql).mkString(", ")}; ${format.text}; ${key.mkString(", ")})"
 
-  private lazy val values = new JsonValue(format)
+  @transient private lazy val values = new JsonValue(format)
 
-  private lazy val keyColumns = format.columns.filter(column => key.contains(column.name))
+  @transient private lazy val keyColumns = format.columns.filter(column => key.contains(column.name))
 
   override def eval(row: InternalRow): Any = {
     val at = new At(row)
     val rows = at.bytes(record.head) match {
-      case None => if (key.isEmpty) Nil else Seq(deleted(at.key, at))
+      case None => if (key.isEmpty) Nil else Seq(deleted(None, at))
       case Some(value) => ofEnvelope(at.envelope(value, "value"), at)
     }
     new GenericArrayData(rows.toArray[Any])
@@ -75,7 +75,7 @@ final private[kafka] case class DebeziumRows(
       message.image("before").foreach(checkSameKey(_, message, at))
       state(message, at)
     case Some("d") if key.isEmpty => Seq(before(message, at))
-    case Some("d") => Seq(deleted(message.image("before").getOrElse(at.key), at))
+    case Some("d") => Seq(deleted(Some(message.image("before").getOrElse(at.key)), at))
     case Some("m") => Nil
     case Some("t") => throw at.error("TRUNCATED")
     case Some(other) => throw at.error("OPERATION", "operation" -> other)
@@ -83,14 +83,17 @@ final private[kafka] case class DebeziumRows(
     case None => throw at.error("MALFORMED", "what" -> s"it has no op; its fields are ${listed(message.fields)}")
   }
 
-  /** The row `after`. With a key, records of one key must be in one partition, or their offsets
-    * would not say which is newer: so their keys in Kafka may have none but these columns.
-    */
+  /** The row `after`. */
   private def state(message: Envelope, at: At): Seq[InternalRow] = {
-    if (key.nonEmpty) at.key.names.find(!key.contains(_)).foreach { column =>
-      throw at.error("OTHER_KEY", "column" -> column, "key" -> key.mkString(", "))
-    }
+    if (key.nonEmpty) checkPlace(at)
     Seq(after(message, at))
+  }
+
+  /** Records of one key must be in one partition, or their offsets would not say which is newer. So
+    * their keys in Kafka may have none but the columns of the key.
+    */
+  private def checkPlace(at: At): Unit = at.key.names.find(!key.contains(_)).foreach { column =>
+    throw at.error("OTHER_KEY", "column" -> column, "key" -> key.mkString(", "))
   }
 
   private def after(message: Envelope, at: At): InternalRow =
@@ -107,15 +110,30 @@ final private[kafka] case class DebeziumRows(
   private def row(first: Any, image: Image, at: At): InternalRow =
     InternalRow.fromSeq(first +: format.columns.map(value(_, image, at)))
 
-  private def deleted(image: Image, at: At): InternalRow =
+  /** A key that has no row any more: as Kafka has it, and where a column is not there, as the row
+    * before has it. Some databases pass on other columns of that row only, as NULL.
+    */
+  private def deleted(before: Option[Image], at: At): InternalRow = {
+    checkPlace(at)
     InternalRow.fromSeq(true +: format.columns.map { column =>
-      if (key.contains(column.name)) value(column, image, at) else null
+      if (!key.contains(column.name)) null
+      else if (at.key.value(column.name).isDefined) value(column, at.key, at)
+      else {
+        val row = before.getOrElse(throw at.error("TOMBSTONE", "column" -> column.name))
+        if (row.value(column.name).exists(_.isNull)) throw at.error("NO_BEFORE", "operation" -> "d")
+        value(column, row, at)
+      }
     })
+  }
 
   /** An update must not move a row to another key: the row under the old key would stay. */
   private def checkSameKey(before: Image, message: Envelope, at: At): Unit = {
     val after = imageOf(message, "after", at)
-    keyColumns.find(column => before.value(column.name).exists(old => !after.value(column.name).contains(old)))
+
+    /** Whether the row before has another value; NULL if the database has not passed it on. */
+    def isOther(column: String) =
+      before.value(column).exists(old => !old.isNull && !after.value(column).contains(old))
+    keyColumns.find(column => isOther(column.name))
       .foreach(column => throw at.error("KEY_CHANGED", "column" -> column.name))
   }
 

@@ -141,6 +141,7 @@ class JoinlessErrorsSpec extends AnyFunSuite {
       "NO_KEY" -> Nil,
       "OPERATION" -> Seq("operation" -> "x"),
       "OTHER_KEY" -> Seq("column" -> "shop", "key" -> "id"),
+      "TOMBSTONE" -> Seq("column" -> "city"),
       "TRUNCATED" -> Nil,
       "UNAVAILABLE" -> Seq("column" -> "note"),
       "VALUE" -> Seq("value" -> "1.5", "column" -> "id", "type" -> "INT", "why" -> "it is no whole number")

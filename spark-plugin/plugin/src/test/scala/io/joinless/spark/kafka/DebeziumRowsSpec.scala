@@ -98,6 +98,10 @@ class DebeziumRowsSpec extends AnyFunSuite {
     assert(keyed(message("u", "null", bob)) == Seq(row(false, 1, "Oslo")))
     assert(rows(table, message("d", ann, "null")) == Seq(row(-1L, 1, "Lima")))
     assert(keyed(message("d", """{"id": 1}""", "null")) == Seq(row(true, 1, null)))
+    // a database that passes on other columns of the old row than the key
+    assert(keyed(message("u", """{"id": null, "city": "Lima"}""", bob)) == Seq(row(false, 1, "Oslo")))
+    assert(keyed(message("d", """{"id": null, "city": "Lima"}""", "null")) == Seq(row(true, 1, null)))
+    assert(rows(table, message("d", ann, "null"), Seq("id", "city")) == Seq(row(true, 1, "Lima")))
     assert(keyed(message("d", "null", "null")) == Seq(row(true, 1, null)))
     assert(rows(table, null) == Nil)
     assert(keyed(null) == Seq(row(true, 1, null)))
@@ -122,12 +126,18 @@ class DebeziumRowsSpec extends AnyFunSuite {
     refused("MALFORMED", "payload")(rows(table, """{"schema": {}, "payload": 5}"""))
     refused("MALFORMED", "of its key")(rows(table, null, Seq("id"), "{"))
     refused("NO_COLUMN", "no column city; it has: id")(rows(table, created("""{"id": 1}""")))
-    refused("NO_COLUMN", "no column id; it has: ID")(rows(table, null, Seq("id"), """{"ID": 1}"""))
+    refused("OTHER_KEY", "has the column ID")(rows(table, null, Seq("id"), """{"ID": 1}"""))
     refused("NO_KEY", "no key")(rows(table, null, Seq("id"), null))
     refused("NO_KEY", "no key")(rows(table, created(ann), Seq("id"), null))
     refused("OTHER_KEY", "has the column shop, which key= (id) lacks")(
       rows(table, created(ann), Seq("id"), """{"id": 1, "shop": 2}""")
     )
+    refused("OTHER_KEY", "has the column id")(rows(table, null, Seq("city"), """{"id": 1}"""))
+    refused("NO_BEFORE", "operation 'd'")(
+      rows(table, message("d", """{"id": 1, "city": null}""", "null"), Seq("id", "city"))
+    )
+    refused("TOMBSTONE", "lacks the column city")(rows(table, null, Seq("id", "city")))
+    refused("NO_COLUMN", "no column city")(rows(table, message("d", "null", "null"), Seq("id", "city")))
     refused("KEY_CHANGED", "updates the column id")(
       rows(table, message("u", """{"id": 2, "city": "Lima"}""", ann), Seq("id"))
     )
