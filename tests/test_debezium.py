@@ -404,6 +404,27 @@ def test_keys_of_upserts_are_columns_of_the_result_by_which_its_rows_differ(tabl
     ]
 
 
+def test_a_batch_that_runs_again_writes_the_same_records(tables: Folders, tmp_path: Path) -> None:
+    shop = Shop(tmp_path, seed=3, schemas=False)
+    for name, topic in shop.topics.items():
+        given = {"key": "id"} if name == "items" else {}
+        table = joinless.debezium(
+            stream(tables, topic), SCHEMAS[name], decimals="precise", timestamps="micros", **given
+        )
+        table.createOrReplaceTempView(name)
+    records = joinless.upserts(joinless.enumerate_deltas(tables.session.sql(QUERY)), "id")
+    assert "One record per key id\n   +- [2] Join" in str(joinless.explain(records))
+    for batch in range(2):
+        shop.change(80)
+        written = tables.run(records, "cp")
+        assert len(written) > 3
+        commit = tables.at("cp") / "commits" / str(batch)
+        commit.unlink()  # as if the driver was killed before it had noted the batch
+        commit.with_name(f".{batch}.crc").unlink(missing_ok=True)
+        assert tables.run(records, "cp") == written
+    assert None in {value for _, value in written}
+
+
 def test_records_are_the_same_in_each_session(tables: Folders) -> None:
     session = tables.session
     batch = session.sql(
