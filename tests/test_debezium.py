@@ -436,3 +436,19 @@ def test_records_are_the_same_in_each_session(tables: Folders) -> None:
         session.conf.set("spark.sql.session.timeZone", zone)
         assert [tuple(row) for row in joinless.upserts(batch, "id").collect()] == [('{"id":1}', expected)]
     session.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+def test_a_delta_table_is_kept_equal_to_a_query_over_topics(tables: Folders, tmp_path: Path) -> None:
+    shop = Shop(tmp_path, seed=5)
+    target = f"delta.`{tmp_path}/bought`"
+    for _ in range(2):
+        shop.change(40)
+        for name, topic in shop.topics.items():
+            key = None if name == "orders" else "id"
+            joinless.debezium(stream(tables, topic), SCHEMAS[name], key=key).createOrReplaceTempView(name)
+        view = joinless.materialize(tables.session.sql(QUERY), into=target, key="id", trigger="availableNow")
+        view.awaitTermination()
+        rows = tables.session.table(target).collect()
+        kept = {json.dumps({"id": row.id}, separators=(",", ":")): plain(row.asDict()) for row in rows}
+        assert kept == expected(tables, shop)
+        assert len(kept) > 3

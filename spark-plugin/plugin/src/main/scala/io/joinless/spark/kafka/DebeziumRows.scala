@@ -60,7 +60,7 @@ final private[kafka] case class DebeziumRows(
   @transient private lazy val keyColumns = format.columns.filter(column => key.contains(column.name))
 
   override def eval(row: InternalRow): Any = {
-    val at = new At(row)
+    val at = new Record(row)
     val rows = at.bytes(record.head) match {
       case None => if (key.isEmpty) Nil else Seq(deleted(None, at))
       case Some(value) => ofEnvelope(at.envelope(value, "value"), at)
@@ -68,7 +68,7 @@ final private[kafka] case class DebeziumRows(
     new GenericArrayData(rows.toArray[Any])
   }
 
-  private def ofEnvelope(message: Envelope, at: At): Seq[InternalRow] = message.operation match {
+  private def ofEnvelope(message: Envelope, at: Record): Seq[InternalRow] = message.operation match {
     case Some("c" | "r") => state(message, at)
     case Some("u") if key.isEmpty => Seq(before(message, at), after(message, at))
     case Some("u") =>
@@ -84,7 +84,7 @@ final private[kafka] case class DebeziumRows(
   }
 
   /** The row `after`. */
-  private def state(message: Envelope, at: At): Seq[InternalRow] = {
+  private def state(message: Envelope, at: Record): Seq[InternalRow] = {
     if (key.nonEmpty) checkPlace(at)
     Seq(after(message, at))
   }
@@ -92,28 +92,28 @@ final private[kafka] case class DebeziumRows(
   /** Records of one key must be in one partition, or their offsets would not say which is newer. So
     * their keys in Kafka may have none but the columns of the key.
     */
-  private def checkPlace(at: At): Unit = at.key.names.find(!key.contains(_)).foreach { column =>
+  private def checkPlace(at: Record): Unit = at.key.names.find(!key.contains(_)).foreach { column =>
     throw at.error("OTHER_KEY", "column" -> column, "key" -> key.mkString(", "))
   }
 
-  private def after(message: Envelope, at: At): InternalRow =
+  private def after(message: Envelope, at: Record): InternalRow =
     row(if (key.isEmpty) 1L else false, imageOf(message, "after", at), at)
 
-  private def before(message: Envelope, at: At): InternalRow =
+  private def before(message: Envelope, at: Record): InternalRow =
     row(-1L, imageOf(message, "before", at), at)
 
-  private def imageOf(message: Envelope, side: String, at: At): Image = message.image(side).getOrElse {
+  private def imageOf(message: Envelope, side: String, at: Record): Image = message.image(side).getOrElse {
     if (side == "before") throw at.error("NO_BEFORE", "operation" -> message.operation.mkString)
     else throw at.error("MALFORMED", "what" -> "it has no row after its operation")
   }
 
-  private def row(first: Any, image: Image, at: At): InternalRow =
+  private def row(first: Any, image: Image, at: Record): InternalRow =
     InternalRow.fromSeq(first +: format.columns.map(value(_, image, at)))
 
   /** A key that has no row any more: as Kafka has it, and where a column is not there, as the row
     * before has it. Some databases pass on other columns of that row only, as NULL.
     */
-  private def deleted(before: Option[Image], at: At): InternalRow = {
+  private def deleted(before: Option[Image], at: Record): InternalRow = {
     checkPlace(at)
     InternalRow.fromSeq(true +: format.columns.map { column =>
       if (!key.contains(column.name)) null
@@ -127,7 +127,7 @@ final private[kafka] case class DebeziumRows(
   }
 
   /** An update must not move a row to another key: the row under the old key would stay. */
-  private def checkSameKey(before: Image, message: Envelope, at: At): Unit = {
+  private def checkSameKey(before: Image, message: Envelope, at: Record): Unit = {
     val after = imageOf(message, "after", at)
 
     /** Whether the row before has another value; NULL if the database has not passed it on. */
@@ -137,7 +137,7 @@ final private[kafka] case class DebeziumRows(
       .foreach(column => throw at.error("KEY_CHANGED", "column" -> column.name))
   }
 
-  private def value(column: StructField, image: Image, at: At): Any = image.value(column.name) match {
+  private def value(column: StructField, image: Image, at: Record): Any = image.value(column.name) match {
     case None if format.added(column.name) => null
     case None => throw at.error("NO_COLUMN", "column" -> column.name, "columns" -> listed(image.names))
     case Some(json) if json.isNull && column.nullable => null
@@ -151,7 +151,7 @@ final private[kafka] case class DebeziumRows(
       )
   }
 
-  private def unfit(column: StructField, json: JsonNode, why: String, at: At): Throwable = {
+  private def unfit(column: StructField, json: JsonNode, why: String, at: Record): Throwable = {
     val text = json.toString
     at.error(
       "VALUE",
@@ -165,7 +165,7 @@ final private[kafka] case class DebeziumRows(
   private def listed(names: Seq[String]): String = if (names.isEmpty) "none" else names.mkString(", ")
 
   /** A record, which errors name. */
-  private class At(row: InternalRow) {
+  private class Record(row: InternalRow) {
 
     def bytes(part: Expression): Option[Array[Byte]] = Option(part.eval(row)).map {
       case text: UTF8String => text.getBytes

@@ -27,8 +27,12 @@ final private[kafka] class JsonValue(format: RowFormat) {
     case ShortType => whole(value, Short.MinValue, Short.MaxValue).map(_.toShort)
     case IntegerType => whole(value, Int.MinValue, Int.MaxValue).map(_.toInt)
     case LongType => whole(value, Long.MinValue, Long.MaxValue)
-    case FloatType => fraction(value).flatMap(finite(value)(_.floatValue)(f => !f.isInfinite, Float.NaN, _))
-    case DoubleType => fraction(value).flatMap(finite(value)(_.doubleValue)(d => !d.isInfinite, Double.NaN, _))
+    case FloatType =>
+      if (isSpecial(value)) Right(value.asText.toFloat)
+      else number(value).map(_.floatValue).filterOrElse(!_.isInfinite, TooLarge)
+    case DoubleType =>
+      if (isSpecial(value)) Right(value.asText.toDouble)
+      else number(value).map(_.doubleValue).filterOrElse(!_.isInfinite, TooLarge)
     case d: DecimalType => decimal(value, field, d).flatMap(fitting(_, d))
     case StringType => text(value, field).map(UTF8String.fromString)
     case BinaryType =>
@@ -85,39 +89,27 @@ private[kafka] object JsonValue {
 
   private def unfit(why: String) = Left(why)
 
+  private val TooLarge = "it is too large"
+
   /** A whole number in this range. */
   private def whole(value: JsonNode, least: Long, most: Long): Either[String, Long] =
     if (!value.isIntegralNumber) unfit("it is no whole number")
-    else if (!value.canConvertToLong || value.longValue < least || value.longValue > most) unfit("it is too large")
+    else if (!value.canConvertToLong || value.longValue < least || value.longValue > most) unfit(TooLarge)
     else Right(value.longValue)
 
-  /** A number that may have a fraction; NaN and infinite numbers are texts in JSON. */
-  private def fraction(value: JsonNode): Either[String, Option[BigDecimal]] =
-    if (value.isNumber) Right(Some(value.decimalValue))
-    else if (value.isTextual && Special(value.asText)) Right(None)
-    else unfit("it is no number")
+  /** A number that may have a fraction. */
+  private def number(value: JsonNode): Either[String, BigDecimal] =
+    if (value.isNumber) Right(value.decimalValue) else unfit("it is no number")
 
-  private val Special = Set("NaN", "Infinity", "-Infinity")
-
-  /** A number as FLOAT or DOUBLE, unless it is too large. */
-  private def finite[A](value: JsonNode)(of: BigDecimal => A)(
-      fits: A => Boolean,
-      nan: A,
-      number: Option[BigDecimal]
-  ): Either[String, A] = number match {
-    case Some(digits) => Right(of(digits)).filterOrElse(fits, "it is too large")
-    case None =>
-      Right((nan, value.asText) match {
-        case (_: Float, text) => text.toFloat.asInstanceOf[A]
-        case (_, text) => text.toDouble.asInstanceOf[A]
-      })
-  }
+  /** Whether it is one of the numbers that are texts in JSON. */
+  private def isSpecial(value: JsonNode): Boolean =
+    value.isTextual && Set("NaN", "Infinity", "-Infinity")(value.asText)
 
   /** A decimal with no more digits than the type has. */
   private def fitting(value: BigDecimal, d: DecimalType): Read = {
     val digits = value.stripTrailingZeros
     if (digits.scale > d.scale) unfit(s"it has ${digits.scale} digits after the point")
-    else if (digits.precision.toLong - digits.scale > d.precision - d.scale) unfit("it is too large")
+    else if (digits.precision.toLong - digits.scale > d.precision - d.scale) unfit(TooLarge)
     else Right(Decimal(digits.setScale(d.scale), d.precision, d.scale))
   }
 
@@ -147,12 +139,12 @@ private[kafka] object JsonValue {
   }
 
   private def whole(days: Long): Read =
-    if (days.isValidInt) Right(days.toInt) else unfit("it is too large")
+    if (days.isValidInt) Right(days.toInt) else unfit(TooLarge)
 
   /** A number of units as microseconds. */
   private def micros(number: Long, unit: RowFormat.Unit): Read = unit match {
     case RowFormat.Millis =>
-      if (Math.abs(number) <= Long.MaxValue / 1000) Right(number * 1000) else unfit("it is too large")
+      if (Math.abs(number) <= Long.MaxValue / 1000) Right(number * 1000) else unfit(TooLarge)
     case RowFormat.Micros => Right(number)
     case RowFormat.Nanos => if (number % 1000 == 0) Right(number / 1000) else unfit(Finer)
   }
@@ -161,7 +153,7 @@ private[kafka] object JsonValue {
     if (time.getNano % 1000 != 0) unfit(Finer)
     else
       try Right(Math.addExact(Math.multiplyExact(time.getEpochSecond, 1000000L), time.getNano / 1000L))
-      catch { case _: ArithmeticException => unfit("it is too large") }
+      catch { case _: ArithmeticException => unfit(TooLarge) }
 
   private val Finer = "it is finer than a microsecond; read it as BIGINT or STRING"
 
