@@ -200,18 +200,20 @@ def join_through_kills(broker: Broker, folder: Path, given: argparse.Namespace) 
     command = [sys.executable, __file__, "--join", broker.servers, str(folder)]
     command += ["--changes", str(given.changes), "--batches", str(given.batches)]
     process = subprocess.Popen(command, start_new_session=True)
-    failures = 0
+    failures, last, since, seconds = 0, -1, time.monotonic(), 1.0
     try:
         while process.poll() != 0:
+            if committed(folder) > last:
+                last, since, seconds = committed(folder), time.monotonic(), min(10.0, time.monotonic() - since)
             if process.poll() is not None:
                 failures += 1
                 if failures > 2 * given.kills + 2:
                     raise RuntimeError("the process that joins fails again and again")
                 say("the process that joins has failed; another one goes on")
                 process = subprocess.Popen(command, start_new_session=True)
-            if kills and committed(folder) >= kills[0][0]:
+            if kills and last >= kills[0][0]:
                 batch, what = kills.pop(0)
-                time.sleep(chance.random())
+                time.sleep(chance.random() * seconds)  # somewhere in the next batch: while it reads, joins or writes
                 say(f"after batch {batch}: the {what} is killed")
                 if what == "broker":
                     broker.kill()
