@@ -10,9 +10,9 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 /** The rows that a record of a Debezium topic stands for, as an array of structs. Without a key
-  * they are changes, after their weight: the row `before` with −1, the row `after` with +1. With a key
-  * they are the state of the record's key, after a flag: at most one row, which says that the key
-  * is deleted, and has nothing but its key then, or which has the values `after`.
+  * they are changes, after their weight: the row `before` with −1, the row `after` with +1. With a
+  * key they are the state of the record's key, after a flag: at most one row, which says that the
+  * key is deleted, and has nothing but its key then, or which has the values `after`.
   * {{{
   * op       is                without a key         with a key
   * r, c     read, created     + after               after
