@@ -1,7 +1,7 @@
 """Records as Debezium's connectors and Kafka Connect's JSON converter write them, for tests without
 a broker: a table whose changes become records in files, with the columns of Spark's source.
 
-The fixtures in `tests/support/debezium` were recorded; this module writes the same forms.
+The fixtures in `tests/support/recorded` are what Debezium wrote; this module writes the same forms.
 """
 
 from __future__ import annotations
