@@ -15,7 +15,7 @@ BUNDLED := $(JARS)/$(call NAME,$(SPARK))
 SCALA_SOURCES := $(shell find spark-plugin project -path '*/target' -prune -o -path '*/src/main/*' -type f -print) build.sbt
 PYTHON_SOURCES := $(shell find python -path '*/jars' -prune -o -type f -name '*.py' -print) python/pyproject.toml README.md LICENSE NOTICE
 
-.PHONY: help setup spark jar wheel release demo test test-long faults soak bench bench-full bench-jmh opponents fmt clean
+.PHONY: help setup spark jar wheel release demo kafka test test-long faults soak bench bench-full bench-jmh opponents fmt clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -26,6 +26,11 @@ setup: ## check Java and Python, make .venv, fetch sbt
 
 demo: $(BUNDLED) ## three-hop and star joins on a stream of files, beside Spark's own joins (2 minutes)
 	@.venv/bin/python examples/demo.py
+
+KAFKA ?=
+kafka: $(BUNDLED) ## three Debezium topics, their join as a compacted topic, driver and broker killed (2 minutes); KAFKA='--changes 1000000'
+	@scripts/setup kafka
+	@.venv/bin/python examples/kafka_topics.py $(KAFKA)
 
 test: setup ## all formats, checks and tests
 	@scripts/setup tests

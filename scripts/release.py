@@ -2,7 +2,7 @@
 
 The last commit is built twice, in two folders, and the files must be equal byte by byte. They are put
 into ``dist/release``: the wheel, the jar of each version of Spark with its POM, the notes (the section
-of CHANGELOG.md), the matrix of the tests that ran here last, and the SHA-256 of each file.
+of CHANGELOG.md), the matrix of the tests that ran here since the commit, and the SHA-256 of each file.
 """
 
 from __future__ import annotations
@@ -104,10 +104,10 @@ class Tests:
         return ", ".join([f"{self.passed} passed", *others])
 
 
-def tests_in(reports: Iterable[Path]) -> Tests:
-    """The tests of JUnit reports, as ScalaTest and pytest write them."""
+def reported(reports: Iterable[Path], since: float = 0) -> Tests:
+    """The tests of JUnit reports, as ScalaTest and pytest write them, that are not older than a time."""
     total = Tests()
-    for report in reports:
+    for report in (report for report in reports if report.stat().st_mtime >= since):
         for case in ElementTree.parse(report).iter("testcase"):
             failed = case.find("failure") is not None or case.find("error") is not None
             skipped = case.find("skipped") is not None
@@ -115,13 +115,13 @@ def tests_in(reports: Iterable[Path]) -> Tests:
     return total
 
 
-def matrix(root: Path, own: str, sparks: Iterable[str]) -> str:
-    """The tests that ran last with each version of Spark, from their reports."""
+def matrix(root: Path, own: str, sparks: Iterable[str], since: float = 0) -> str:
+    """The tests that ran last with each version of Spark, from the reports since a time."""
     lines = ["| Spark | Scala tests | Python tests |", "|---|---|---|"]
     for spark in sparks:
         plugin = root / "spark-plugin/plugin" if spark == own else root / f"target/spark-{spark}"
-        scala = tests_in(sorted(plugin.glob("target/test-reports/*.xml")))
-        python = tests_in(sorted((root / ".build/results").glob(f"{spark}-*.xml")))
+        scala = reported(sorted(plugin.glob("target/test-reports/*.xml")), since)
+        python = reported(sorted((root / ".build/results").glob(f"{spark}-*.xml")), since)
         lines.append(f"| {spark} | {scala} | {python} |")
     return "\n".join(lines) + "\n"
 
@@ -165,7 +165,8 @@ def release(draft: bool) -> Path:
             (folder / name).with_suffix(".pom").write_text(pom(name, version, description))
     own = _first(r'^val sparkVersion = "(\d+\.\d+)\.', (ROOT / "build.sbt").read_text())
     sparks = sorted(artifact_of(name)[1] for name in files if name.endswith(".jar"))
-    (folder / "NOTES.md").write_text(f"{text}\n## Tests\n\nCommit {commit}.\n\n{matrix(ROOT, own, sparks)}")
+    tested = matrix(ROOT, own, sparks, since=float(_git("log", "-1", "--format=%ct")))
+    (folder / "NOTES.md").write_text(f"{text}\n## Tests\n\nCommit {commit}.\n\n{tested}")
     (folder / "SHA256SUMS").write_text(checksums(folder))
     return folder
 

@@ -68,6 +68,18 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
     "latest df": (lambda v: joinless.latest(v, "k", "at"), [None, 5, "SELECT 1"], []),
     "latest key": (lambda v: joinless.latest(FRAME, v, "at"), [None, 5, b"k", ["k", 5], {"k"}], [[], "", ["k", " "]]),
     "latest order": (lambda v: joinless.latest(FRAME, "k", v), [None, 5, b"k", ["k", 5], {"k"}], [[], "", ["k", " "]]),
+    "debezium df": (lambda v: joinless.debezium(v, "id INT"), [None, 5, "SELECT 1"], []),
+    "debezium schema": (lambda v: joinless.debezium(FRAME, v), [None, *WRONG_TEXT], BLANK),
+    "debezium key": (lambda v: joinless.debezium(FRAME, "id INT", v), [5, b"k", ["k", 5]], [[], "", ["k", " "]]),
+    "debezium added": (
+        lambda v: joinless.debezium(FRAME, "id INT", added=v),
+        [5, b"k", ["k", 5]],
+        [[], "", ["k", " "]],
+    ),
+    "debezium decimals": (lambda v: joinless.debezium(FRAME, "id INT", decimals=v), WRONG_TEXT, [*BLANK, "bytes"]),
+    "debezium timestamps": (lambda v: joinless.debezium(FRAME, "id INT", timestamps=v), WRONG_TEXT, [*BLANK, "ms"]),
+    "upserts deltas": (lambda v: joinless.upserts(v, "id"), [None, 5, "SELECT 1"], []),
+    "upserts key": (lambda v: joinless.upserts(FRAME, v), [None, 5, b"k", ["k", 5], {"k"}], [[], "", ["k", " "]]),
     "enumerate_deltas df": (lambda v: joinless.enumerate_deltas(v), [None, 5, "SELECT 1"], []),
     "enumerate_deltas output": (lambda v: joinless.enumerate_deltas(FRAME, v), [None, *WRONG_TEXT], BLANK),
     "enumerate_deltas emit": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,22 @@ def test_the_shop_agrees_through_a_kill_and_changed_queries() -> None:
     assert run.returncode == 0, run.stdout + run.stderr[-3000:]
     assert "FAILED" not in run.stdout
     assert run.stdout.count("gets another query") == 2
+    assert run.stdout.splitlines()[-1].startswith("OK after ")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("changes", "batches", "kills"), [(4_000, 8, 1), (1_000_000, 25, 3)], ids=["a few changes", "a million changes"]
+)
+def test_a_compacted_topic_equals_batch_sql_though_driver_and_broker_are_killed(
+    changes: int, batches: int, kills: int
+) -> None:
+    assert list((ROOT / ".build" / "kafka" / "broker").glob("*.jar")), "run scripts/setup kafka"
+    sizes = ["--changes", str(changes), "--batches", str(batches), "--kills", str(kills)]
+    run = process.run([sys.executable, str(ROOT / "examples" / "kafka_topics.py"), *sizes], seconds=3000)
+    assert run.returncode == 0, run.stdout + run.stderr[-3000:]
+    assert run.stdout.count("the driver is killed") == run.stdout.count("the broker is killed") == kills
+    assert "0 missing, 0 too many" in run.stdout
     assert run.stdout.splitlines()[-1].startswith("OK after ")
 
 

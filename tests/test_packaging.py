@@ -56,6 +56,9 @@ def test_one_file_says_which_spark_it_is_for() -> None:
     assert build
     assert f"\npyspark=={build[1]}\n" in (ROOT / "python/requirements-dev.txt").read_text()
     assert f"brings PySpark {build[2]}.{build[3]}" in (ROOT / "README.md").read_text()
+    connector = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{build[1]}"
+    assert connector in (ROOT / "project/kafka.txt").read_text()
+    assert connector in (ROOT / "docs/kafka.md").read_text()
 
 
 def test_the_wheel_holds_the_jars_the_types_and_the_licence(wheel: Path) -> None:

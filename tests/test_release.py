@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import zipfile
@@ -66,6 +67,8 @@ def test_the_matrix_counts_the_tests_that_ran(tmp_path: Path) -> None:
         "| 4.2 | 1 passed, 1 failed, 1 skipped | not run |",
         "| 4.3 | not run | 2 passed |",
     ]
+    os.utime(scala / "A.xml", (1000, 1000))  # of an earlier commit
+    assert "| 4.2 | 0 passed, 1 failed | not run |" in release.matrix(tmp_path, "4.2", ["4.2"], since=2000)
 
 
 @pytest.mark.long

@@ -29,7 +29,8 @@ mkdir -p "$ivy/jars" && echo jar >"$ivy/jars/delta.jar"
 def checkout(tmp_path: Path) -> Path:
     """A checkout that has everything but Delta's jars."""
     connect = "python/requirements-connect.txt"
-    for name in ("scripts/setup", "scripts/java", "project/build.properties", "python/requirements-dev.txt", connect):
+    programs = ("scripts/setup", "scripts/java", "project/build.properties", "project/kafka.txt")
+    for name in (*programs, "python/requirements-dev.txt", connect):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     binaries = tmp_path / ".venv" / "bin"
@@ -68,7 +69,10 @@ def test_jars_are_fetched_once_and_a_download_that_broke_does_not_count(checkout
     (checkout / "broken").touch()
     failed = set_up(checkout, "tests")
     assert failed.returncode == 1
-    assert failed.stderr.splitlines() == ["no route to host", "Delta's jars could not be fetched; see .build/delta.log"]
+    assert failed.stderr.splitlines() == [
+        "no route to host",
+        "Delta's jars could not be fetched; see .build/packages.log",
+    ]
     assert not (checkout / ".build/jars").exists()
     (checkout / "broken").unlink()
     for _ in range(2):
@@ -77,6 +81,15 @@ def test_jars_are_fetched_once_and_a_download_that_broke_does_not_count(checkout
     assert (checkout / ".build/jars/delta.jar").exists()
     assert not (checkout / ".build/fetching").exists()
     assert len((checkout / "submitted.txt").read_text().splitlines()) == 2
+
+
+def test_kafka_is_fetched_on_request_only_and_once(checkout: Path) -> None:
+    for _ in range(2):
+        fetched = set_up(checkout, "kafka")
+        assert fetched.returncode == 0, fetched.stderr
+    assert len((checkout / "submitted.txt").read_text().splitlines()) == 2
+    assert sorted(path.parent.name for path in checkout.glob(".build/kafka/*/delta.jar")) == ["broker", "connector"]
+    assert not (checkout / ".build/jars").exists()
 
 
 def test_a_version_of_spark_that_is_not_built_is_refused_by_name(checkout: Path) -> None:

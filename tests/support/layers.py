@@ -40,6 +40,7 @@ LAYERS = {
     "explain.steps": "the operators of a whole query as one tree of steps",
     "explain": "view trees and reasons as texts and graphs",
     "tables": "Delta tables as they change, and queries over them",
+    "kafka": "topics that are read as tables, and changes as records of topics",
     "changes": "marks on plans: changelogs, and requests for changes",
     "inspect": "plans and expressions that are only looked at",
     "checkpoint": "what a checkpoint holds, and what was decided for a run",

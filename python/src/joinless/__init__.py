@@ -20,6 +20,7 @@ from joinless.errors import (
 )
 from joinless.estimate import estimate
 from joinless.evolve import Evolution, evolve
+from joinless.kafka import debezium, upserts
 from joinless.lookup import lookup, weight_of
 from joinless.plan import Explanation, Reason, explain, why_not
 from joinless.replace import replace
@@ -50,6 +51,7 @@ __all__ = [
     "changelog",
     "configure",
     "count",
+    "debezium",
     "drop",
     "enumerate_deltas",
     "enumerate_full",
@@ -69,6 +71,7 @@ __all__ = [
     "sql",
     "status",
     "table",
+    "upserts",
     "verify",
     "weight_of",
     "why_not",

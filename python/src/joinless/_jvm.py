@@ -62,6 +62,19 @@ def changelog(df: DataFrame, change_type: str | None, weight: str | None) -> Dat
     return DataFrame(_api(df, "joinless.changelog").changelog(df._jdf, change_type, weight), df.sparkSession)
 
 
+def debezium(
+    df: DataFrame, schema: str, key: list[str], added: list[str], decimals: str | None, timestamps: str | None
+) -> DataFrame:
+    """Returns the table whose changes the records `df` are."""
+    made = _api(df, "joinless.debezium").debezium(df._jdf, schema, key, added, decimals, timestamps)
+    return DataFrame(made, df.sparkSession)
+
+
+def upserts(df: DataFrame, key: list[str]) -> DataFrame:
+    """Returns the changes `df` as records of keys."""
+    return DataFrame(_api(df, "joinless.upserts").upserts(df._jdf, key), df.sparkSession)
+
+
 def evolution(df: DataFrame, checkpoint: str) -> dict[str, Any]:
     """From what a query would begin that takes over from the query of a checkpoint."""
     return dict(json.loads(_api(df, "joinless.evolve").evolution(df._jdf, checkpoint)))

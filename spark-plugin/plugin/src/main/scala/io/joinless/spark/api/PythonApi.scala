@@ -8,6 +8,7 @@ import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.evolve.{BeginWithStoredRows, Evolution}
 import io.joinless.spark.explain.JoinTreeGraph
 import io.joinless.spark.inspect.Inspection
+import io.joinless.spark.kafka.{Debezium, Upserts}
 import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.source.{FullResult, Lookups, ResultsOnDemand}
 import io.joinless.spark.spec.StateFormat
@@ -181,6 +182,34 @@ object PythonApi {
   /** The changes of `df`'s result, in the form `change_type` or `weight`. */
   def deltas(df: Dataset[_], form: String): DataFrame =
     Changes.deltas(df.toDF(), DeltaForm.of(form).getOrElse(throw JoinlessErrors.deltaForm(form)))
+
+  /** The table whose changes a Debezium topic has.
+    *
+    * @param schema its columns, as DDL or as JSON
+    * @param key columns that identify a row; empty for a changelog
+    * @param added columns that older messages lack
+    * @param decimals how decimals are written, and `timestamps` in which unit, where messages do
+    *   not say it; null if unknown
+    */
+  def debezium(
+      df: Dataset[_],
+      schema: String,
+      key: java.util.List[String],
+      added: java.util.List[String],
+      decimals: String,
+      timestamps: String
+  ): DataFrame =
+    Debezium.relation(
+      df.toDF(),
+      schema,
+      key.asScala.toSeq,
+      added.asScala.toSeq,
+      Option(decimals),
+      Option(timestamps)
+    )
+
+  /** The records of a compacted topic that the changes `df` make. */
+  def upserts(df: Dataset[_], key: java.util.List[String]): DataFrame = Upserts.records(df.toDF(), key.asScala.toSeq)
 
   /** A key of the result of `df`: columns by which all rows differ; empty if the query does not
     * imply one. A query without changes is refused.

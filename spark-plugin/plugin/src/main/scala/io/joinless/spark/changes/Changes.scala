@@ -190,9 +190,15 @@ object Changes {
   /** Computes `marked`, a mark on `df`, in the settings of its session. Refuses a session without
     * the extension, and rows that are no stream.
     */
-  private def of(df: DataFrame)(marked: => DataFrame): DataFrame = {
+  private[spark] def of(df: DataFrame)(marked: => DataFrame): DataFrame = within(df) {
+    if (df.isStreaming) marked else throw JoinlessErrors.notStreaming()
+  }
+
+  /** Computes `made`, of the rows of `df`, in the settings of its session. Refuses a session without
+    * the extension.
+    */
+  private[spark] def within(df: DataFrame)(made: => DataFrame): DataFrame = {
     if (!Inspection.hasExtension(df.sparkSession)) throw JoinlessErrors.extensionNotInstalled()
-    if (!df.isStreaming) throw JoinlessErrors.notStreaming()
-    Inspection.within(df.sparkSession)(marked)
+    Inspection.within(df.sparkSession)(made)
   }
 }

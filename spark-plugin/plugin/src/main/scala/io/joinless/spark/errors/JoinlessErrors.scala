@@ -409,7 +409,7 @@ object JoinlessErrors {
     new JoinlessAnalysisException(condition, parameters.toMap)
 
   /** An error of a running task. */
-  private def runtime(condition: String, parameters: (String, String)*): JoinlessRuntimeException = {
+  private[errors] def runtime(condition: String, parameters: (String, String)*): JoinlessRuntimeException = {
     val all = parameters.toMap
     new JoinlessRuntimeException(
       condition,

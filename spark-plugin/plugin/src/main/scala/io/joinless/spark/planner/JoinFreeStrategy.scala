@@ -3,12 +3,28 @@ package io.joinless.spark.planner
 import io.joinless.spark.checkpoint.{Recorded, StreamContext}
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.exec.{DeltaRowsExec, InTimeExec, JoinFreeExec, MarkExec, RolesAndCellsExec, RowWindowsExec}
+import io.joinless.spark.exec.{
+  DeltaRowsExec,
+  InTimeExec,
+  JoinFreeExec,
+  KeyedRecordsExec,
+  MarkExec,
+  RolesAndCellsExec,
+  RowWindowsExec
+}
 import io.joinless.spark.exec.groups.GroupsExec
 import io.joinless.spark.explain.ViewTreePlan
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.marks.{Changelog, DeltaOutput}
-import io.joinless.spark.plans.nodes.{DeltaRows, Groups, InTime, JoinFreeJoin, PlansJoinBlocks, RowWindows}
+import io.joinless.spark.plans.nodes.{
+  DeltaRows,
+  Groups,
+  InTime,
+  JoinFreeJoin,
+  KeyedRecords,
+  PlansJoinBlocks,
+  RowWindows
+}
 import io.joinless.spark.spec.{BlockShape, BlockSpec, SpecComparison}
 import org.apache.spark.sql.joinless.{CellExchange, ExecutorCores, StateInfo, Watermarks}
 import org.apache.spark.sql.SparkSession
@@ -36,6 +52,7 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
     case InTime(times, lag, child) =>
       InTimeExec(times, lag, StreamContext.planning(session).map(Watermarks.ofStreams), planLater(child)) :: Nil
     case RowWindows(child, windows, output) => RowWindowsExec(windows, output, planLater(child)) :: Nil
+    case KeyedRecords(child, columns) => KeyedRecordsExec(columns, planLater(child)) :: Nil
     case Changelog(child, _, _, _, _) => MarkExec("Changelog", plan.output, planLater(child)) :: Nil
     case Project(list, DeltaOutput(child)) => MarkExec("DeltaOutput", list.map(_.toAttribute), planLater(child)) :: Nil
     case DeltaOutput(child) => MarkExec("DeltaOutput", plan.output, planLater(child)) :: Nil

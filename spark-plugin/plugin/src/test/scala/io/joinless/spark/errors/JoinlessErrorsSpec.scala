@@ -145,11 +145,39 @@ class JoinlessErrorsSpec extends AnyFunSuite {
       ViewErrors.noProcedure("verfy", Seq("status", "verify")),
       ViewErrors.noValue("verify", "view"),
       ViewErrors.numberOfRows("verify", "differences", "-1", 100),
+      KafkaErrors.arguments("COLUMN_NOT_FOUND", "column" -> "ID", "columns" -> "id", "suggestion" -> ""),
+      KafkaErrors.arguments("COLUMN_TWICE", "column" -> "id"),
+      KafkaErrors.arguments("COLUMN_TYPE", "column" -> "m", "type" -> "MAP<INT, INT>", "types" -> "INT, STRING"),
+      KafkaErrors.arguments("DDL", "schema" -> "id", "what" -> "Syntax error"),
+      KafkaErrors.arguments("NO_COLUMNS"),
+      KafkaErrors.arguments(
+        "SOURCE",
+        "column" -> "value",
+        "source" -> "shop",
+        "what" -> "is missing",
+        "type" -> "BINARY or STRING"
+      ),
+      KafkaErrors.keyNotUnique("id", "{\"id\":1}"),
+      KafkaErrors.upserts("COLUMN_AMBIGUOUS", "column" -> "id"),
+      KafkaErrors.upserts("COLUMN_NOT_FOUND", "column" -> "ID", "columns" -> "id", "suggestion" -> ""),
+      KafkaErrors.upserts("NO_CHANGES"),
       JoinlessErrors.deltaForm("rows")
     ) ++ kinds.map(JoinlessErrors.stateMismatch(_, "/cp", "Something differs.")) ++ ofTargets.map {
       case (what, parameters) =>
         TargetErrors.of(what, "totals", parameters.map(_ -> "x"): _*)
-    }
+    } ++ Seq(
+      "KEY_CHANGED" -> Seq("column" -> "id"),
+      "MALFORMED" -> Seq("what" -> "it is no JSON"),
+      "NO_BEFORE" -> Seq("operation" -> "u"),
+      "NO_COLUMN" -> Seq("column" -> "city", "columns" -> "id"),
+      "NO_KEY" -> Nil,
+      "OPERATION" -> Seq("operation" -> "x"),
+      "OTHER_KEY" -> Seq("column" -> "shop", "key" -> "id"),
+      "TOMBSTONE" -> Seq("column" -> "city"),
+      "TRUNCATED" -> Nil,
+      "UNAVAILABLE" -> Seq("column" -> "note"),
+      "VALUE" -> Seq("value" -> "1.5", "column" -> "id", "type" -> "INT", "why" -> "it is no whole number")
+    ).map { case (subclass, more) => KafkaErrors.message(subclass, "A record of shop", more) }
 
   test("every condition of the file is raised by a method, and renders without open parameters") {
     val raised = all.map(_.getCondition)

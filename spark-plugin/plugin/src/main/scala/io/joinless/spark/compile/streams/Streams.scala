@@ -25,7 +25,15 @@ import org.apache.spark.sql.catalyst.expressions.{
   NamedExpression,
   SubqueryExpression
 }
-import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Expand, Filter, LogicalPlan, Project, Union}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  EventTimeWatermark,
+  Expand,
+  Filter,
+  Generate,
+  LogicalPlan,
+  Project,
+  Union
+}
 
 /** The streams of one query, by number: removed from the template that Spark optimizes, and
   * restored when it is compiled. A compiled GROUP BY is a stream of changes for the operators above
@@ -248,8 +256,12 @@ final private[compile] class Streams private (val emission: Emission, all: Array
   /** The locations of all sources. */
   def places: Set[String] = all.flatMap(source => RowsDigest.places(source.rows)).toSet
 
-  /** The conditions below the marks of the changelogs that a plan reads, as they are recorded. */
-  def filtersOfChangelogs(plan: LogicalPlan): IndexedSeq[String] = belowMarks(plan).flatMap(StoredRows.filters(_))
+  /** The conditions below the marks of the changelogs that a plan reads, and what makes several rows
+    * of one there, as they are recorded.
+    */
+  def filtersOfChangelogs(plan: LogicalPlan): IndexedSeq[String] = belowMarks(plan).flatMap { rows =>
+    StoredRows.filters(rows) ++ rows.collect { case made: Generate => ExpressionTexts.unqualified(made.generator) }
+  }
 
   /** The time zones on which these conditions depend. */
   def zonesOfChangelogs(plan: LogicalPlan): Option[String] =

@@ -1,7 +1,7 @@
 package io.joinless.spark.explain.steps
 
 import io.joinless.spark.explain.ReadableSql
-import io.joinless.spark.plans.nodes.{DeltaRows, Groups, InTime, JoinFreeJoin, RowWindows}
+import io.joinless.spark.plans.nodes.{DeltaRows, Groups, InTime, JoinFreeJoin, KeyedRecords, RowWindows}
 import io.joinless.spark.spec.{BlockShape, ColumnRef, DerivedNames, NodeId}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Cast, ExprId, Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -51,6 +51,8 @@ final private[spark] class StepsOf private () {
     case groups: Groups => ofGroups(groups)
     case join: JoinFreeJoin => ofBlock(join, keys)
     case union: Union => ofUnion(union, keys)
+    case records: KeyedRecords => Step(s"One record per key ${records.columns}", inputs = Seq(step(records.child)))
+    case deltas: DeltaRows => step(deltas.child)
     case expand: Expand => Step("Several groupings of each row", inputs = Seq(step(expand.child)))
     case StaticSource(static) => Step(static.name, stores = Some("read once, in the first batch"))
     case StreamLeaf(leaf) => Step(leaf.place.fold(leaf.sourceName)(lastName))

@@ -2,8 +2,8 @@ package org.apache.spark.sql.joinless
 
 import org.apache.spark.sql.{DataFrame, SparkSession, classic}
 
-/** Sessions for work that sets settings which no other thread may have. `cloneSession` is private to
-  * Spark.
+/** Sessions for work that sets settings which no other thread may have. `cloneSession` is private
+  * to Spark.
   */
 object OwnSession {
 
