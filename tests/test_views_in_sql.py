@@ -101,6 +101,32 @@ def test_a_view_that_runs_is_dropped_with_its_checkpoint(shop: Shop, tmp_path: P
     assert spark.catalog.tableExists("orders")
 
 
+def test_the_text_of_a_view_keeps_its_tables_in_another_database(shop: Shop, tmp_path: Path) -> None:
+    spark = shop.session
+    called(shop, "materialize", query=COUNTS, into="view", trigger="availableNow")
+    qualified = COUNTS.replace("orders", "in_sql.orders")
+    called(shop, "materialize", query=qualified, into="other", trigger="availableNow")
+    spark.sql(f"CREATE DATABASE elsewhere LOCATION '{tmp_path}/elsewhere'")
+    try:
+        spark.sql("USE elsewhere")
+        for there in (None, "CREATE TABLE orders (id INT, customer INT, item INT, pieces INT) USING delta"):
+            if there is not None:
+                spark.sql(there)
+            with pytest.raises(PySparkException) as refused:
+                called(shop, "materialize", query=COUNTS, into="in_sql.view", trigger="availableNow")
+            missing = there is None
+            condition = "TABLE_OR_VIEW_NOT_FOUND" if missing else "JOINLESS_VIEW.OTHER_DATABASE"
+            assert refused.value.getCondition() == condition
+        shop.commit("orders", "INSERT INTO {t} VALUES (900, 1, 1, 9)")
+        called(shop, "materialize", query=qualified, into="in_sql.other", trigger="availableNow")
+        assert called(shop, "verify", view="in_sql.other")[0]["is_equal"]
+    finally:
+        spark.sql("USE in_sql")
+        spark.sql("DROP DATABASE elsewhere CASCADE")
+    called(shop, "materialize", query=COUNTS, into="view", trigger="availableNow")
+    check(shop, COUNTS)
+
+
 #: A call that is refused: procedure, arguments, condition.
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "no query": ("materialize", {"query": None, "into": "v"}, "JOINLESS_PROCEDURE.NO_VALUE"),

@@ -70,7 +70,8 @@ def materialize(
             by a batch; `joinless.error(query)` returns them.
         TypeError, ValueError: an argument of another type or value, or a trigger that is no
             interval.
-        ViewError: ``JOINLESS_VIEW.RUNNING`` if this process runs the view already.
+        ViewError: ``JOINLESS_VIEW.RUNNING`` if this process runs the view already,
+            ``OTHER_DATABASE`` if the text of the view reads other tables in the current database.
         IllegalArgumentException: a query of this name runs already.
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.

@@ -35,6 +35,14 @@ object ViewErrors {
   def dropOfPath(view: String, location: String): JoinlessAnalysisException =
     JoinlessErrors.analysis("JOINLESS_VIEW.PATH", "view" -> view, "location" -> location)
 
+  /** The text of a view's query reads other tables than the view.
+    *
+    * @param database in which the view was made
+    * @param found the current one
+    */
+  def otherDatabase(view: String, database: String, found: String): JoinlessAnalysisException =
+    JoinlessErrors.analysis("JOINLESS_VIEW.OTHER_DATABASE", "view" -> view, "database" -> database, "found" -> found)
+
   /** A text is no trigger. */
   def trigger(found: String): JoinlessAnalysisException =
     JoinlessErrors.analysis("JOINLESS_VIEW.TRIGGER", "found" -> found)

@@ -1,12 +1,14 @@
 package io.joinless.spark.views
 
+import scala.util.Try
 import scala.util.control.NonFatal
 
-import io.joinless.spark.errors.JoinlessAnalysisException
+import io.joinless.spark.errors.{JoinlessAnalysisException, ViewErrors}
 import io.joinless.spark.inspect.Inspection
+import io.joinless.spark.tables.QueryOverTables
 import io.joinless.spark.writer.{ApplyChanges, Target, TargetColumns}
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.joinless.{CheckpointFolder, DeltaDetail, SqlTexts}
+import org.apache.spark.sql.joinless.{CheckpointFolder, DeltaDetail, Plans, SqlTexts, StreamLeaf}
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
@@ -32,7 +34,7 @@ private[spark] object StartView {
       }
       there.foreach(detail => StartedQueries.checkNotRunning(into, detail.location))
       val before = there.flatMap(detail => ViewRecord.of(detail.properties))
-      val record = view.record.copy(checkpoint = checkpoint.orElse(before.flatMap(_.checkpoint)))
+      val record = recorded(view, into, before).copy(checkpoint = checkpoint.orElse(before.flatMap(_.checkpoint)))
       val location = there.fold(create(view, target, record)) { detail =>
         check(view, target, record, detail)
         detail.location
@@ -56,6 +58,21 @@ private[spark] object StartView {
       StartedQueries.add(location, query)
       query
     }
+
+  /** What the table is to say of the view. Names in its text stay those of the database in which it
+    * was made. Fails where the same text reads other tables now: it is another query.
+    */
+  private def recorded(view: WantedView, into: String, before: Option[ViewRecord]): ViewRecord = {
+    val record = view.record
+    val old = before.filter(old => old.query.isDefined && old.query == record.query && old.frames.isEmpty)
+    old.flatMap(_.database).filterNot(record.database.contains).fold(record) { database =>
+      def places(query: DataFrame) = StreamLeaf.places(Plans.analyzed(query)).toSet
+      val known = Try(record.query.map(QueryOverTables.query(view.session, _, Map.empty, Some(database))).map(places))
+      if (!known.toOption.flatten.contains(places(view.deltas)))
+        throw ViewErrors.otherDatabase(into, database, record.database.mkString)
+      record.copy(database = Some(database))
+    }
+  }
 
   /** Names another view in the properties of the table. */
   private def exchange(session: SparkSession, target: Target, old: Option[ViewRecord], view: ViewRecord): Unit =

@@ -140,6 +140,7 @@ class JoinlessErrorsSpec extends AnyFunSuite {
       ViewErrors.noNewQuery("totals", Nil),
       ViewErrors.dropOfPath("delta.`/totals`", "/totals"),
       ViewErrors.trigger("often"),
+      ViewErrors.otherDatabase("totals", "sales", "default"),
       ViewErrors.cells(0),
       ViewErrors.columns("totals", Seq("n"), Seq("m")),
       ViewErrors.noProcedure("verfy", Seq("status", "verify")),
