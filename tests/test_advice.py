@@ -214,6 +214,7 @@ ELSEWHERE = {
     "JOINLESS_APPLY_CHANGES.TARGET_NOT_FOUND": "test_a_target_is_made_as_its_errors_say",
     "JOINLESS_APPLY_CHANGES.UNKNOWN_KEY": "test_a_target_is_made_as_its_errors_say",
     "JOINLESS_APPLY_CHANGES.UNSUPPORTED_TYPE": "test_a_target_is_made_as_its_errors_say",
+    "JOINLESS_APPLY_CHANGES.NOT_NULL_PART": "test_columns_with_parts_that_are_not_null_are_refused",
     "JOINLESS_APPLY_CHANGES.PADDED_TYPE": "test_columns_that_pad_their_values_are_refused",
     "JOINLESS_APPLY_CHANGES.VALUE_NOT_KEPT": "test_values_that_a_partition_does_not_keep_are_refused",
     "JOINLESS_APPLY_CHANGES.UNKNOWN_CHANGE_TYPE": "test_names_and_spellings_of_others_are_understood",

@@ -239,6 +239,10 @@ UNFIT = {
     "two change columns": ("SELECT *, 1L AS _weight, 'insert' AS _change_type FROM target", r"NO_CHANGES\]"),
     "unknown type": ("SELECT *, 'upsert' AS _change_type FROM target", r"UNKNOWN_CHANGE_TYPE\] .* says upsert,"),
     "NULL type": ("SELECT *, NULL AS _change_type FROM target", r"UNKNOWN_CHANGE_TYPE\] .* says NULL,"),
+    "weight that is no whole number": (
+        "SELECT *, 1.5D AS _weight FROM target",
+        r"UNKNOWN_CHANGE_TYPE\].* says a weight of type DOUBLE,",
+    ),
     "NULL weight": (
         "SELECT *, CAST(NULL AS INT) AS _weight FROM target",
         r"UNKNOWN_CHANGE_TYPE\] .* says NULL weight,",
@@ -287,6 +291,15 @@ def test_columns_that_pad_their_values_are_refused(spark: SparkSession, tmp_path
         else:
             with pytest.raises(joinless.ApplyChangesError, match=r"PADDED_TYPE\].* The column a c .*\bchar\(5\)"):
                 joinless.apply_changes(name, app_id="writer")(df, batch_id)
+
+
+def test_columns_with_parts_that_are_not_null_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    session, name = spark.newSession(), f"delta.`{tmp_path}/target`"
+    session.sql(f"CREATE TABLE {name} (k INT NOT NULL, s STRUCT<a: INT NOT NULL>) USING delta")
+    df = session.sql("SELECT 1 AS k, named_struct('a', CAST('1' AS INT)) AS s, 'insert' AS _change_type")
+    df = session.createDataFrame(df.collect(), "k INT, s STRUCT<a: INT>, _change_type STRING")
+    with pytest.raises(joinless.ApplyChangesError, match=r"NOT_NULL_PART\].* STRUCT<a: INT NOT NULL>"):
+        joinless.apply_changes(name, app_id="writer")(df, 0)
 
 
 #: Types of partition columns: values that Delta preserves, and those that it reads as others.

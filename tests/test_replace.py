@@ -224,6 +224,35 @@ def test_a_replacement_that_fails_changes_nothing(shop: Shop) -> None:
         joinless.replace("nothing", COUNTS)
 
 
+def test_a_table_that_refuses_the_new_rows_keeps_its_view(shop: Shop) -> None:
+    """The error is that of the switch, after the new query has run."""
+    kept(COUNTS)
+    shop.session.sql("ALTER TABLE view ADD CONSTRAINT positive CHECK (n > 0)")
+    before = shop.session.sql("SHOW TBLPROPERTIES view").where("key LIKE 'joinless.%'").collect()
+    for new in (
+        "SELECT customer, -COUNT(*) AS n FROM orders GROUP BY customer",
+        "SELECT customer, item, -COUNT(*) AS n FROM orders GROUP BY customer, item",
+    ):
+        with pytest.raises(Exception, match="CHECK constraint positive"):
+            joinless.replace("view", new, trigger="availableNow")
+        assert shop.session.sql("SHOW TBLPROPERTIES view").where("key LIKE 'joinless.%'").collect() == before
+    shop.commit("orders", "INSERT INTO {t} VALUES (900, 1, 1, 9)")
+    kept(COUNTS)
+    check(shop, COUNTS)
+    joinless.replace("view", LARGE, trigger="availableNow").awaitTermination()
+    check(shop, LARGE)
+
+
+def test_clustering_and_comments_stay_where_the_columns_differ(shop: Shop) -> None:
+    spark = shop.session
+    spark.sql("CREATE TABLE view (customer INT COMMENT 'who', n BIGINT) USING delta CLUSTER BY (customer)")
+    kept(COUNTS)
+    joinless.replace("view", COUNTS.replace("AS n", "AS n, MAX(id) AS last"), trigger="availableNow").awaitTermination()
+    assert spark.table("view").columns == ["customer", "n", "last"]
+    assert spark.sql("DESCRIBE DETAIL view").head()["clusteringColumns"] == ["customer"]  # type: ignore[index]
+    assert spark.table("view").schema["customer"].metadata == {"comment": "who"}
+
+
 def test_tables_that_are_read_in_parts_are_switched_to_as_a_whole(shop: Shop) -> None:
     """The first rows of a replacement may take several batches."""
     for i in range(4):

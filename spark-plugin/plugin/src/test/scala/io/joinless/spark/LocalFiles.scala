@@ -51,30 +51,31 @@ object LocalFiles {
     */
   final private case class Failure(path: Regex, left: Int, halt: Boolean)
 
-  @volatile private var next: Option[Failure] = None
+  private var next: Option[Failure] = None
 
   /** Fails the `n`-th operation from here on that gives a file a name which has the pattern in it,
-    * or removes it; once.
+    * or removes it, and all such operations after it, as if the process had ended there.
     */
-  def failBefore(path: String, n: Int): Unit = next = Some(Failure(path.r, n - 1, halt = false))
+  def failBefore(path: String, n: Int): Unit = synchronized { next = Some(Failure(path.r, n, halt = false)) }
 
   /** Halts this process instead, and says so. */
-  def haltBefore(path: String): Unit = next = Some(Failure(path.r, 0, halt = true))
+  def haltBefore(path: String): Unit = synchronized { next = Some(Failure(path.r, 1, halt = true)) }
 
   /** Cancels it. Whether it was still to come. */
   def cancel(): Boolean = synchronized {
-    try next.isDefined
+    try next.exists(_.left > 0)
     finally next = None
   }
 
   private def about(path: Path): Unit = synchronized {
     next.filter(_.path.findFirstIn(path.toString).isDefined).foreach { failure =>
-      next = Option.when(failure.left > 0)(failure.copy(left = failure.left - 1))
-      if (failure.left == 0 && failure.halt) {
+      val left = 0.max(failure.left - 1)
+      next = Some(failure.copy(left = left))
+      if (left == 0 && failure.halt) {
         println("halted")
         Runtime.getRuntime.halt(9)
       }
-      if (failure.left == 0) throw new IOException(s"killed before $path")
+      if (left == 0) throw new IOException(s"killed before $path")
     }
   }
 

@@ -1,13 +1,16 @@
 package io.joinless.spark.views
 
+import scala.util.Try
+import scala.util.control.NonFatal
+
 import io.joinless.spark.evolve.BeginWithStoredRows
 import io.joinless.spark.tables.ViewFolders
-import io.joinless.spark.writer.{ApplyChanges, Target, Transaction}
+import io.joinless.spark.writer.{ApplyChanges, BatchNote, Target, Transaction}
 import org.apache.spark.sql.catalyst.util.quoteIdentifier
 import org.apache.spark.sql.functions.{col, lit}
 import org.apache.spark.sql.joinless.{CheckpointLogs, DeltaDetail, Plans, SqlTypes}
 import org.apache.spark.sql.streaming.Trigger
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{MetadataBuilder, StructType}
 import org.apache.spark.sql.{DataFrame, Row, SaveMode, SparkSession}
 
 /** The replacement of a view's rows by those of another query.
@@ -64,14 +67,26 @@ final private[views] class Replacement private (
   }
 
   /** Makes the replacement the view of the table. The query of the view before stops, unless it
-    * runs in another application.
+    * runs in another application. If the table refuses the rows, it has the view before again.
     */
   def switch(view: ViewRecord, before: ViewRecord): Unit = {
-    target.writer(session).foreach(old => Plans.active.filter(_.id.toString == old).foreach(_.stop()))
+    val old = target.writer(session)
+    Plans.active.filter(query => old.contains(query.id.toString)).foreach(_.stop())
     val named = view.properties ++ Map(Target.Writer -> query, Replacing -> name)
     target.exchange(session, before.properties.keys, named)
-    finish()
+    try finish()
+    catch {
+      case NonFatal(raised) =>
+        val back = Try {
+          if (!isDone) target.exchange(session, named.keys, before.properties ++ old.map(Target.Writer -> _))
+        }
+        back.failed.foreach(raised.addSuppressed)
+        throw raised
+    }
   }
+
+  /** Whether the rows are replaced. */
+  private def isDone: Boolean = BatchNote.newest(session, target.name, writer)._2.isDefined
 
   /** Replaces the rows, unless that is done, and removes their copy. The checkpoint of the query
     * before stays until the next replacement, for one that still runs in another application: it
@@ -79,22 +94,38 @@ final private[views] class Replacement private (
     */
   def finish(): Unit = {
     val (old, new_) = (session.table(target.name), session.table(rows.name))
-    val writer = s"replacement-$query"
     if (target.hasColumns(new_)) {
       val signed = this.signed(new_.select(old.columns.map(name => col(quoteIdentifier(name))).toSeq: _*), 1)
         .unionAll(this.signed(old, -1))
       new ApplyChanges(target, None, Some(writer), shared = true)(signed, 0)
-    } else overwrite(new_, writer)
+    } else overwrite(old, new_)
     target.unset(session, Seq(Replacing))
     ViewFolders.keep(session, location, Set(name, numbered(number(name) - 1)))
   }
 
+  /** The writer of the one commit that replaces the rows. */
+  private def writer: String = s"replacement-$query"
+
   private def query: String = new CheckpointLogs(session, checkpoint).query
 
-  private def overwrite(rows: DataFrame, writer: String): Unit = {
-    val stay = target.detail(session).partitionColumns.filter(rows.columns.contains)
-    rows.write.format("delta").mode(SaveMode.Overwrite).option("overwriteSchema", true).option("txnAppId", writer)
-      .option("txnVersion", 0).partitionBy(stay: _*).save(location)
+  /** Writes all rows, with their columns. Partitioning, clustering and comments of columns stay as
+    * far as the columns do.
+    */
+  private def overwrite(old: DataFrame, rows: DataFrame): Unit = {
+    val comments = old.schema.flatMap(field => field.getComment().map(field.name -> _)).toMap
+    val described = rows.select(rows.columns.toSeq.map { name =>
+      val comment = comments.get(name).map(new MetadataBuilder().putString("comment", _).build())
+      comment.fold(col(quoteIdentifier(name)))(col(quoteIdentifier(name)).as(name, _))
+    }: _*)
+    val partitions = target.detail(session).partitionColumns.filter(rows.columns.contains)
+    val clustering = session.sql(s"DESCRIBE DETAIL ${target.name}").select("clusteringColumns").head()
+      .getSeq[String](0).filter(rows.columns.contains)
+    described.write.format("delta").mode(SaveMode.Overwrite).option("overwriteSchema", true)
+      .option("txnAppId", writer).option("txnVersion", 0).option("userMetadata", BatchNote(writer, 0, None).text(None))
+      .partitionBy(partitions: _*).save(location)
+    if (clustering.nonEmpty) {
+      val _ = session.sql(s"ALTER TABLE ${target.name} CLUSTER BY (${clustering.map(quoteIdentifier).mkString(", ")})")
+    }
   }
 
   private def signed(df: DataFrame, weight: Long): DataFrame = df.withColumn("_weight", lit(weight))

@@ -48,8 +48,8 @@ final private[spark] class ApplyChanges(
   /** Applies the changes of a batch. */
   def apply(batchRows: DataFrame, batch: Long): Unit = {
     val query = Option(batchRows.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId"))
-    // the transaction is a setting of the session, and would be that of others' writes
-    val df = OwnSession.of(batchRows, inStream = query.isDefined)
+    // the transaction is a setting of the session, and would be that of other threads' writes
+    val df = OwnSession.of(batchRows)
     val session = df.sparkSession
     val writer = appId.orElse(query).getOrElse(throw target.error("NO_APP_ID"))
     val note = BatchNote(writer, batch, query.flatMap(Plans.plannedAt(_, batch)))

@@ -50,6 +50,9 @@ final private[spark] case class Target(name: String) {
 
   /** The columns of a batch by the target's names, in the order of the batch. */
   def columns(df: DataFrame): Seq[StructField] = {
+    TargetColumns.noWeight(df.schema).foreach { dataType =>
+      throw error("UNKNOWN_CHANGE_TYPE", "found" -> s"a weight of type ${dataType.sql}")
+    }
     if (Seq(NetChanges.ChangeType, NetChanges.Weight).count(df.columns.contains) != 1)
       throw error("NO_CHANGES", "columns" -> df.columns.mkString(", "))
     val (fold, given) = (TargetColumns.folding(df.sparkSession), ofChanges(df))
@@ -57,6 +60,9 @@ final private[spark] case class Target(name: String) {
     val table = schema(df)
     if (!TargetColumns.fit(fold, given, table))
       throw error("COLUMNS_DIFFER", "result" -> TargetColumns.ddl(given), "columns" -> TargetColumns.ddl(table))
+    TargetColumns.notNull(fold, given, table).foreach { field =>
+      throw error("NOT_NULL_PART", "column" -> field.name, "type" -> field.dataType.sql)
+    }
     TargetColumns.padded(table).foreach { case (column, declared) =>
       throw error("PADDED_TYPE", "column" -> column, "type" -> declared)
     }

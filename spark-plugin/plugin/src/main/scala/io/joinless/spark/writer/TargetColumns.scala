@@ -3,6 +3,7 @@ package io.joinless.spark.writer
 import java.util.Locale
 
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.Cast
 import org.apache.spark.sql.catalyst.util.{CharVarcharUtils, quoteIdentifier}
 import org.apache.spark.sql.joinless.{SessionPlans, SqlTypes}
 import org.apache.spark.sql.types._
@@ -37,6 +38,18 @@ private[spark] object TargetColumns {
   /** A column that Delta cannot have. */
   def unnamed(columns: Seq[StructField]): Option[StructField] =
     columns.find(_.name.exists(" ,;{}()\n\t=".contains(_)))
+
+  /** The type of the weights, if it is none of whole numbers. */
+  def noWeight(changes: StructType): Option[DataType] = changes.find(_.name == NetChanges.Weight).map(_.dataType)
+    .filterNot(dataType => Seq(ByteType, ShortType, IntegerType, LongType).contains(dataType))
+
+  /** A column of a table of which a part is NOT NULL, where the values of the changes may be NULL:
+    * no value can be assigned to it.
+    */
+  def notNull(fold: String => String, columns: Seq[StructField], table: StructType): Option[StructField] = {
+    val given_ = columns.map(field => fold(field.name) -> field.dataType).toMap
+    table.find(field => given_.get(fold(field.name)).exists(!Cast.canCast(_, field.dataType)))
+  }
 
   /** A column of CHAR, with its type as it was declared: Spark reads it as a STRING. */
   def padded(table: StructType): Option[(String, String)] = table.map { field =>

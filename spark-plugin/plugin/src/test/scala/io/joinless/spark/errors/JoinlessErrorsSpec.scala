@@ -29,6 +29,7 @@ class JoinlessErrorsSpec extends AnyFunSuite {
     "COLUMNS_DIFFER" -> Seq("result", "columns"),
     "COLUMN_NAME" -> Seq("column"),
     "KEY_NOT_UNIQUE" -> Seq("key", "found"),
+    "NOT_NULL_PART" -> Seq("column", "type"),
     "NO_APP_ID" -> Seq(),
     "NO_CHANGES" -> Seq("columns"),
     "NO_DELTA" -> Seq("found"),

@@ -1,18 +1,13 @@
 package org.apache.spark.sql.joinless
 
-import org.apache.spark.sql.{DataFrame, SparkSession, classic}
+import org.apache.spark.sql.{DataFrame, classic}
 
 /** Sessions for work that sets settings which no other thread may have. `cloneSession` is private
   * to Spark.
   */
 object OwnSession {
 
-  /** The same rows in a session of their own, with the settings and temporary views of now. A batch
-    * of a running stream has one already.
-    */
-  def of(rows: DataFrame, inStream: Boolean): DataFrame = {
-    val session = classicOf(rows.sparkSession)
-    if (inStream && SparkSession.getActiveSession.exists(_ eq session)) rows
-    else classic.Dataset.ofRows(session.cloneSession(), Plans.analyzed(rows))
-  }
+  /** The same rows in a session of their own, with the settings and temporary views of now. */
+  def of(rows: DataFrame): DataFrame =
+    classic.Dataset.ofRows(classicOf(rows.sparkSession).cloneSession(), Plans.analyzed(rows))
 }
