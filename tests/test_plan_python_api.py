@@ -323,7 +323,9 @@ def test_what_is_no_builder_or_dataframe_is_named(spark: SparkSession) -> None:
         with pytest.raises(TypeError, match=r"joinless\.configure takes a builder"):
             joinless.configure(wrong)  # type: ignore[arg-type]
     sql = cast(DataFrame, "SELECT 1")
-    with pytest.raises(TypeError, match=r"joinless\.explain takes a DataFrame, and got 5"):
+    with pytest.raises(
+        TypeError, match=r"joinless\.explain takes a DataFrame or the text of a query as query, and got 5"
+    ):
         str(joinless.explain(cast(DataFrame, 5)))
     with pytest.raises(TypeError, match=r"joinless\.changelog takes a DataFrame, and got 'SELECT 1'"):
         joinless.changelog(sql)

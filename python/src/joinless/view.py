@@ -103,12 +103,11 @@ def wanted(
         check_query(function, query, tables)
     given = None if tables is None else check_given(function, tables)
     try:
-        if query is None and view is not None:
-            return _jvm.view_again(active(function, in_sql), view, given, columns, trigger)
         if isinstance(query, str):
             return _jvm.view_of_text(active(function, in_sql), query, given or {}, columns, trigger)
-        assert query is not None
-        return _jvm.view_of(query, function, columns, trigger)
+        if query is not None:
+            return _jvm.view_of(query, function, columns, trigger)
+        return _jvm.view_again(active(function, in_sql), view or "", given, columns, trigger)
     except AnalysisException as error:
         if error.getCondition() == "JOINLESS_VIEW.TRIGGER":
             raise ValueError(f"{function} takes {_TRIGGERS} as trigger, and got {trigger!r}") from None

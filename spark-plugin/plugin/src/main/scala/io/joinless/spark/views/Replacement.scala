@@ -93,12 +93,12 @@ final private[views] class Replacement private (
     * stops with an error that says why.
     */
   def finish(): Unit = {
-    val (old, new_) = (session.table(target.name), session.table(rows.name))
-    if (target.hasColumns(new_)) {
-      val signed = this.signed(new_.select(old.columns.map(name => col(quoteIdentifier(name))).toSeq: _*), 1)
+    val (old, next) = (session.table(target.name), session.table(rows.name))
+    if (target.hasColumns(next)) {
+      val signed = this.signed(next.select(old.columns.map(name => col(quoteIdentifier(name))).toSeq: _*), 1)
         .unionAll(this.signed(old, -1))
       new ApplyChanges(target, None, Some(writer), shared = true)(signed, 0)
-    } else overwrite(old, new_)
+    } else overwrite(old, next)
     target.unset(session, Seq(Replacing))
     ViewFolders.keep(session, location, Set(name, numbered(number(name) - 1)))
   }

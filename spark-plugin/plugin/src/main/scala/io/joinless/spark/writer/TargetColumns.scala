@@ -47,8 +47,8 @@ private[spark] object TargetColumns {
     * no value can be assigned to it.
     */
   def notNull(fold: String => String, columns: Seq[StructField], table: StructType): Option[StructField] = {
-    val given_ = columns.map(field => fold(field.name) -> field.dataType).toMap
-    table.find(field => given_.get(fold(field.name)).exists(!Cast.canCast(_, field.dataType)))
+    val types = columns.map(field => fold(field.name) -> field.dataType).toMap
+    table.find(field => types.get(fold(field.name)).exists(!Cast.canCast(_, field.dataType)))
   }
 
   /** A column of CHAR, with its type as it was declared: Spark reads it as a STRING. */

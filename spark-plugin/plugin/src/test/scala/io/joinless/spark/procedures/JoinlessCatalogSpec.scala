@@ -35,7 +35,7 @@ class JoinlessCatalogSpec extends AnyFunSuite with SharedSpark {
 
   test("a view in a session without Delta is refused, and the error says what is missing") {
     val view = WantedView.of(spark.readStream.format("rate").load(), Nil, None)
-    val refused = intercept[AnalysisException](StartView(view, "v", None, None))
+    val refused = intercept[AnalysisException](StartView(view, "without_delta", None, None))
     assert(refused.getCondition == "JOINLESS_APPLY_CHANGES.NO_DELTA")
     assert(refused.getMessage.contains("data source: delta") && refused.getMessage.contains("Give the session"))
   }
