@@ -81,7 +81,8 @@ def of_query(
     check_query(function, query, tables)
     if not isinstance(query, str):
         return query
-    return _jvm.sql(active(function), query, {} if tables is None else check_given(function, tables))
+    given = {} if tables is None else check_given(function, tables)
+    return _jvm.sql(active(function), query, given)
 
 
 def check_query(function: str, query: object, tables: object) -> None:
