@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 import joinless
+from joinless import _literals
 from support.shop import SMALL, TABLES, Shop
 
 
@@ -59,5 +60,5 @@ def in_sql(value: Any) -> str:
     if isinstance(value, list):
         return f"array({', '.join(map(in_sql, value))})"
     if isinstance(value, str):
-        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+        return _literals.in_sql(value)
     return "NULL" if value is None else str(value)

@@ -15,16 +15,8 @@ private[procedures] object MaterializeProcedure
   override val parameters: Array[ProcedureParameter] = Array(
     required("query", StringType, "the text of a query over Delta tables"),
     required("into", StringType, "the table; created if it does not exist"),
-    optional("checkpoint", StringType, "NULL", "a folder; by default the one that the table names, or one beside it"),
-    optional(
-      "key",
-      ViewProcedure.Names,
-      "NULL",
-      "columns that are unique in the result; by default the key of the query"
-    ),
-    optional("trigger", StringType, "NULL", "an interval, by default '10 seconds', or 'availableNow'"),
-    optional("name", StringType, "NULL", "the name of the streaming query; by default that of the table")
-  )
+    optional("checkpoint", StringType, "NULL", "a folder; by default the one that the table names, or one beside it")
+  ) ++ ofItsQuery
 
   override protected def rows(session: SparkSession, arguments: InternalRow): DataFrame = {
     val (query, into) = (needed(arguments, 0), needed(arguments, 1))

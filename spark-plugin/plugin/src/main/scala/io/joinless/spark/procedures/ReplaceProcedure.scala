@@ -18,15 +18,8 @@ private[procedures] object ReplaceProcedure
 
   override val parameters: Array[ProcedureParameter] = Array(
     required("view", StringType, "the table of a view"),
-    optional("query", StringType, "NULL", "the text of a query over Delta tables; that of the view if NULL"),
-    optional(
-      "key",
-      ViewProcedure.Names,
-      "NULL",
-      "columns that are unique in the result; by default the key of the query"
-    ),
-    optional("trigger", StringType, "NULL", "an interval, by default '10 seconds', or 'availableNow'"),
-    optional("name", StringType, "NULL", "the name of the streaming query; by default that of the table"),
+    optional("query", StringType, "NULL", "the text of a query over Delta tables; that of the view if NULL")
+  ) ++ ofItsQuery ++ Array(
     optional("cells", IntegerType, "NULL", "the number of parts into which the state is divided"),
     optional("dry_run", BooleanType, "false", "whether only to say which tables are read again")
   )

@@ -43,6 +43,13 @@ abstract private[procedures] class ViewProcedure(override val name: String, over
   protected def optional(parameter: String, dataType: DataType, default: String, comment: String): ProcedureParameter =
     ProcedureParameter.in(parameter, dataType).defaultValue(default).comment(comment).build()
 
+  /** What is said of a query that is started: its key, its trigger and its name. */
+  protected def ofItsQuery: Array[ProcedureParameter] = Array(
+    optional("key", Names, "NULL", "columns that are unique in the result; by default the key of the query"),
+    optional("trigger", StringType, "NULL", "an interval, by default '10 seconds', or 'availableNow'"),
+    optional("name", StringType, "NULL", "the name of the streaming query; by default that of the table")
+  )
+
   /** A text that may be NULL. One that is blank is refused. */
   protected def text(arguments: InternalRow, position: Int): Option[String] =
     Option.unless(arguments.isNullAt(position))(arguments.getUTF8String(position).toString).map { text =>
@@ -86,7 +93,7 @@ abstract private[procedures] class ViewProcedure(override val name: String, over
 private[procedures] object ViewProcedure {
 
   /** The type of several names. */
-  val Names: DataType = ArrayType(StringType)
+  private val Names: DataType = ArrayType(StringType)
 
   private val Started: StructType = StructType.fromDDL("view STRING, query_id STRING, batch BIGINT")
 }

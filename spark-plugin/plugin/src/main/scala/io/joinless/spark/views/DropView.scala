@@ -6,7 +6,7 @@ import io.joinless.spark.tables.ViewFolders
 import io.joinless.spark.writer.Target
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.joinless.{CheckpointFiles, Plans}
+import org.apache.spark.sql.joinless.CheckpointFiles
 
 /** Removes a view: stops its query if that runs in this application, drops its table, and deletes
   * its checkpoint. Files of a table with a LOCATION of its own stay, as in SQL.
@@ -17,7 +17,7 @@ private[spark] object DropView {
     val (view, target) = (KeptView(session, name), Target(name))
     if (target.detail(session).name.isEmpty) throw ViewErrors.dropOfPath(name, view.location)
     val writer = target.writer(session)
-    Plans.active.filter(query => writer.contains(query.id.toString)).foreach(_.stop())
+    StartedQueries.stop(writer)
     val _ = session.sql(s"DROP TABLE $name")
     val checkpoint = new Path(view.checkpoint)
     new CheckpointFiles(session, checkpoint).delete(checkpoint)

@@ -8,7 +8,7 @@ import io.joinless.spark.tables.ViewFolders
 import io.joinless.spark.writer.{ApplyChanges, BatchNote, Target, Transaction}
 import org.apache.spark.sql.catalyst.util.quoteIdentifier
 import org.apache.spark.sql.functions.{col, lit}
-import org.apache.spark.sql.joinless.{CheckpointLogs, DeltaDetail, Plans, SqlTypes}
+import org.apache.spark.sql.joinless.{CheckpointLogs, DeltaDetail, SqlTypes}
 import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.types.{MetadataBuilder, StructType}
 import org.apache.spark.sql.{DataFrame, Row, SaveMode, SparkSession}
@@ -56,9 +56,7 @@ final private[views] class Replacement private (
     session.createDataFrame(java.util.List.of[Row](), StructType(columns)).write.format("delta").save(
       s"${checkpoint}_rows"
     )
-    val changes = new ApplyChanges(rows, view.key, None, shared = false)
-    val apply = (rows: DataFrame, batch: Long) => changes(rows, batch)
-    val writer = view.deltas.writeStream.foreachBatch(apply).queryName(called)
+    val writer = view.into(rows).queryName(called)
     // a query keeps the settings of its start
     val query = Transaction.within(session, cells.fold(Map.empty[String, String])(ofCells)) {
       writer.option("checkpointLocation", checkpoint).trigger(Trigger.AvailableNow()).start()
@@ -71,7 +69,7 @@ final private[views] class Replacement private (
     */
   def switch(view: ViewRecord, before: ViewRecord): Unit = {
     val old = target.writer(session)
-    Plans.active.filter(query => old.contains(query.id.toString)).foreach(_.stop())
+    StartedQueries.stop(old)
     val named = view.properties ++ Map(Target.Writer -> query, Replacing -> name)
     target.exchange(session, before.properties.keys, named)
     try finish()

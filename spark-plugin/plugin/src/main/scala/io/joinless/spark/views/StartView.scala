@@ -6,7 +6,7 @@ import scala.util.control.NonFatal
 import io.joinless.spark.errors.{JoinlessAnalysisException, ViewErrors}
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.tables.QueryOverTables
-import io.joinless.spark.writer.{ApplyChanges, Target, TargetColumns}
+import io.joinless.spark.writer.{Target, TargetColumns}
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.joinless.{CheckpointFolder, DeltaDetail, Plans, SqlTexts, StreamLeaf}
 import org.apache.spark.sql.streaming.StreamingQuery
@@ -44,9 +44,7 @@ private[spark] object StartView {
       val runs = session.streams.active.exists(_.name == called)
       val changed = there.isDefined && !before.contains(record) && !runs
       if (changed) exchange(session, target, before, record)
-      val changes = new ApplyChanges(target, view.key, None, shared = false)
-      val apply = (rows: DataFrame, batch: Long) => changes(rows, batch)
-      val writer = view.writer.foreachBatch(apply).queryName(called)
+      val writer = view.into(target).trigger(view.trigger).queryName(called)
       val query =
         try writer.option("checkpointLocation", record.folder(location)).start()
         catch {

@@ -3,6 +3,7 @@ package io.joinless.spark.views
 import scala.collection.concurrent.TrieMap
 
 import io.joinless.spark.errors.ViewErrors
+import org.apache.spark.sql.joinless.Plans
 import org.apache.spark.sql.streaming.StreamingQuery
 
 /** The queries of views that this process has started, by the folders of the views' tables. Spark
@@ -25,6 +26,9 @@ object StartedQueries {
     last(location).filter(_.isActive).foreach { query =>
       throw ViewErrors.running(view, Option(query.name).getOrElse(view), query.id.toString)
     }
+
+  /** Stops the query of this id, if it runs in this application. */
+  def stop(id: Option[String]): Unit = Plans.active.filter(query => id.contains(query.id.toString)).foreach(_.stop())
 
   /** Forgets the table in this folder. */
   def forget(location: String): Unit = { val _ = queries.remove(key(location)) }

@@ -5,6 +5,7 @@ import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.errors.ViewErrors
 import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.tables.QueryOverTables
+import io.joinless.spark.writer.{ApplyChanges, Target}
 import org.apache.spark.sql.joinless.{Plans, QueryTexts}
 import org.apache.spark.sql.streaming.{DataStreamWriter, Trigger}
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
@@ -28,8 +29,11 @@ final private[spark] case class WantedView(
 
   def key: Option[Seq[String]] = Seq(givenKey, foundKey).find(_.nonEmpty)
 
-  /** Its changes, written as often as the trigger says. */
-  def writer: DataStreamWriter[Row] = deltas.writeStream.trigger(trigger)
+  /** Its changes, to be applied to a table. */
+  def into(table: Target): DataStreamWriter[Row] = {
+    val changes = new ApplyChanges(table, key, None, shared = false)
+    deltas.writeStream.foreachBatch((rows: DataFrame, batch: Long) => changes(rows, batch))
+  }
 }
 
 private[spark] object WantedView {

@@ -35,7 +35,7 @@ import org.apache.spark.sql.{Column, DataFrame, SparkSession}
   * @param shared others fill the table, too
   */
 final private[spark] class ApplyChanges(
-    val target: Target,
+    target: Target,
     key: Option[Seq[String]],
     appId: Option[String],
     shared: Boolean
