@@ -137,7 +137,7 @@ def test_why_not_gives_the_reason_of_each_join_left_to_spark(edges: SparkSession
     assert "minRelations" in reason.advice
     assert str(reason).startswith("[TOO_FEW_RELATIONS] ")
     triangle = "SELECT 1 FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src AND c.dst = a.src"
-    assert [r.code for r in joinless.why_not(edges.sql(triangle))] == ["CYCLIC_JOIN_GRAPH"]
+    assert joinless.why_not(edges.sql(triangle)) == []
 
 
 def test_a_view_over_changelogs_is_shown_as_if_its_changes_were_requested(edges: SparkSession) -> None:

@@ -9,7 +9,13 @@ from support.bad_input import PAIR, TRIANGLE, Bad, forced, unemitted
 from support.world import CHAIN, PATH
 
 QUERIES = [
-    forced("a cycle", "CYCLIC_JOIN_GRAPH", TRIANGLE, "a, b, c"),
+    forced(
+        "a cycle",
+        "CYCLIC_JOIN_GRAPH",
+        TRIANGLE,
+        "a, b, c .*cyclicJoins.enabled is false",
+        cyclicJoins_enabled="false",
+    ),
     forced("too few", "TOO_FEW_RELATIONS", "SELECT a.src FROM e a JOIN e b ON a.dst = b.src", "joins 2 relations"),
     forced("too few for the setting", "TOO_FEW_RELATIONS", PATH, "from 4 on", minRelations="4"),
     forced("too many", "TOO_MANY_RELATIONS", PATH, "up to 2", maxRelations="2"),

@@ -1,6 +1,7 @@
-"""Seeded random cases: streams that arrive in files, and an acyclic SQL join query over them.
+"""Seeded random cases: streams that arrive in files, and a SQL join query over them, acyclic unless
+cycles are asked for.
 
-The query is acyclic by construction. Groups of relations are merged two by two, each time along
+An acyclic query is so by construction. Groups of relations are merged two by two, each time along
 equi-join conditions between *one* relation of the left group and *one* of the right (or classes
 that hold that relation), so the relations form a tree in which every class of equated columns is
 connected. Some merges get no equi-join condition at all (a cross product).
@@ -29,7 +30,12 @@ MAX_RESULTS = 6_000
 
 @cache
 def random_case(
-    seed: int, relations: tuple[int, int] = (3, 6), batches: int = 4, connected: bool = False, nulls: bool = True
+    seed: int,
+    relations: tuple[int, int] = (3, 6),
+    batches: int = 4,
+    connected: bool = False,
+    nulls: bool = True,
+    cycles: bool = False,
 ) -> Case:
     """The case of a seed: the same in every run and on every machine.
 
@@ -39,6 +45,7 @@ def random_case(
         batches: the number of batches.
         connected: leave out cross products.
         nulls: let values be NULL.
+        cycles: most join graphs are cyclic.
     """
     rng = Random(seed)
     sources = min(1 + seed % 4, relations[1])
@@ -46,8 +53,8 @@ def random_case(
     rows = rng.choice((12, 25, 60, 120))
     for attempt in range(40):
         tables = _random_tables(rng, seed, sources, rows, batches, nulls)
-        sql = random_query(rng, tables, count, connected)
-        case = Case(f"seed-{seed}", tables, sql, PARTITIONS[seed % len(PARTITIONS)], 1 if rng.random() < 0.4 else None)
+        sql = random_query(rng, tables, count, connected, cycles)
+        case = Case(f"{'cycle' if cycles else 'seed'}-{seed}", tables, sql, PARTITIONS[seed % len(PARTITIONS)], 1 if rng.random() < 0.4 else None)
         results = oracles.duckdb_count(case, MAX_RESULTS + 1)
         if results > MAX_RESULTS:
             rows = max(4, rows * 2 // 3)

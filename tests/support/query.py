@@ -37,19 +37,22 @@ class Group:
     equal: dict[str, list[Ref]] = field(default_factory=dict)
 
 
-def random_query(rng: Random, tables: Sequence[Table], relations: int, connected: bool = False) -> str:
-    """A SELECT over `relations` relations; their join graph is acyclic."""
-    return _Query(rng, tables, connected).build(relations)
+def random_query(
+    rng: Random, tables: Sequence[Table], relations: int, connected: bool = False, cycles: bool = False
+) -> str:
+    """A SELECT over `relations` relations; their join graph is acyclic, unless `cycles`: then most have some."""
+    return _Query(rng, tables, connected, cycles).build(relations)
 
 
 class _Query:
-    def __init__(self, rng: Random, tables: Sequence[Table], connected: bool) -> None:
+    def __init__(self, rng: Random, tables: Sequence[Table], connected: bool, cycles: bool) -> None:
         self.rng = rng
         self.tables = tables
         self.names = 0
         self.connected = connected
+        self.cycles = cycles
         self.commas = rng.random() < 0.25
-        self.crosses = not connected and rng.random() < 0.12
+        self.crosses = cycles or not connected and rng.random() < 0.12
         self.bushy = 0.0 if self.commas else rng.choice((0.0, 0.4))
         self.wraps = rng.choice((0.0, 0.0, 0.3))
 
@@ -63,6 +66,9 @@ class _Query:
                 merged = self.wrap(merged)
             at = len(groups) if self.rng.random() < self.bushy else 0
             groups.insert(at, merged)
+        if self.cycles:
+            for _ in range(self.rng.choice((1, 1, 2))):
+                groups[0].pending += self.cycle(groups[0])
         return self.select(groups[0])
 
     # -- relations ---------------------------------------------------------------------------------------------
@@ -133,6 +139,24 @@ class _Query:
         more = self.rng.choices((0, 1, 2), weights=(70, 25, 5))[0]
         chosen = [(a, b), *self.rng.sample(same, min(more, len(same)))]
         return [(self.member(left, x), self.member(right, y)) for x, y in chosen]
+
+    def cycle(self, group: Group) -> list[str]:
+        """Equi-join conditions that link three or four relations in a circle, each by two columns."""
+        rng = self.rng
+        by_family: dict[str, dict[int, list[Ref]]] = {}
+        for ref in group.refs:
+            if ref.relation is not None and FAMILY[ref.type] not in ("boolean", "binary"):
+                by_family.setdefault(FAMILY[ref.type], {}).setdefault(ref.relation, []).append(ref)
+        pairs = [{r: rng.sample(refs, 2) for r, refs in of.items() if len(refs) > 1} for of in by_family.values()]
+        possible = [columns for columns in pairs if len(columns) > 2]
+        if not possible:
+            return []
+        columns = rng.choice(possible)
+        around = rng.sample(sorted(columns), min(len(columns), rng.choice((3, 3, 4))))
+        return [
+            f"{columns[a][1].sql} {'<=>' if rng.random() < 0.15 else '='} {columns[b][0].sql}"
+            for a, b in zip(around, around[1:] + around[:1], strict=True)
+        ]
 
     def member(self, group: Group, ref: Ref) -> Ref:
         """Another column that already equals this one, or sometimes an expression over it."""

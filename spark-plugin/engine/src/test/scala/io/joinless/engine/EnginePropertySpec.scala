@@ -2,10 +2,11 @@ package io.joinless.engine
 
 import io.joinless.engine.algebra.WeightOverflow
 import io.joinless.engine.oracle._
-import io.joinless.engine.query.{Hypergraph, ShapesOfQueries, TreeSearch}
+import io.joinless.engine.query.{GyoReduction, Hypergraph, ShapesOfQueries, TreeSearch}
 import io.joinless.engine.update.{ChangeBatch, Reversal}
 import io.joinless.engine.view.{Invariants, ViewTree}
 import org.scalatest.funsuite.AnyFunSuite
+import scala.collection.immutable.BitSet
 
 /** Random queries and batches against the naive join; see [[EngineRun]] for the comparisons.
   *
@@ -41,6 +42,30 @@ class EnginePropertySpec extends AnyFunSuite {
     assert(
       gained > 10 * seed && lost > 5 * seed && negatives > seed / 5 && refused > seed / 4 && rehearsals > batches / 5 && emptied > seed && runs > gained / 100 && aggregates > 5 * seed && located > batches && byKey > batches / 4 && byScan > batches / 4
     )
+  }
+
+  test("oracle_batches: relations that are joined by intersection, at least 100,000 batches") {
+    var batches, refused, rehearsals, emptied, gained, lost, runs, cyclic = 0
+    var seed = 0L
+    while (batches < 100000) {
+      val query = Generators.drawBag(seed)
+      val run = play(seed, query)
+      if (!GyoReduction.isAcyclic(Hypergraph(query.relations.map(r => BitSet.fromSpecific(r.keys.map(_._1))))))
+        cyclic += 1
+      batches += run.batchesDone
+      refused += run.batchesRefused
+      rehearsals += run.rehearsals
+      emptied += run.timesEmptied
+      gained += run.resultsGained
+      lost += run.resultsLost
+      runs += run.runs
+      seed += 1
+    }
+    info(
+      s"$seed queries ($cyclic cyclic), $batches batches: $gained results gained, $lost lost, $runs runs of several, $refused batches refused, $rehearsals rolled back, $emptied times empty"
+    )
+    assert(cyclic > seed / 2 && gained > 5 * seed && lost > 3 * seed && runs > seed)
+    assert(refused > seed / 4 && rehearsals > batches / 5 && emptied > seed)
   }
 
   test("batching_: in any order, one by one, or all at once") {

@@ -2,7 +2,7 @@ package io.joinless.engine
 
 import io.joinless.engine.enumerate.{BoundField, Lookup, Residual, TooManyTests}
 import io.joinless.engine.oracle.{Rows, Streams}
-import io.joinless.engine.query.{Hypergraph, RelationNode, ShapesOfQueries}
+import io.joinless.engine.query.{BagNode, Hypergraph, RelationNode, ShapesOfQueries}
 import io.joinless.engine.tuples.{FieldValues, KeyField}
 import io.joinless.engine.update.ChangeBatch
 import io.joinless.engine.view
@@ -189,6 +189,53 @@ class OperationCountSpec extends AnyFunSuite {
       // another key is inserted, this one deleted
       assert(play((0, 5L, 7L, -2L), (0, 5L, 8L, 1L)) === parents)
     }
+  }
+
+  test("triangle: a change costs the shorter of two lists, whether rows are inserted or deleted") {
+    for ((out, in) <- Seq(10 -> 2000, 2000 -> 10, 1 -> 3000, 300 -> 300)) {
+      val triangle = new Streams(cycle(3), changelog = true, shape = Some(BagNode.of(cycle(3))))
+      for (c <- 0 until out) triangle.add(1, 7L, c.toLong)
+      for (c <- 0 until in) triangle.add(2, 1L, 10000L - c) // attributes are in ascending order: (a, c)
+      triangle.drain()
+      for (_ <- 1 to 20) {
+        val before = triangle.tree.counters.moves
+        val row = triangle.add(0, 1L, 7L)
+        triangle.drain()
+        triangle.remove(Seq(0), row)
+        triangle.drain()
+        val moves = triangle.tree.counters.moves - before
+        assert(moves <= 2 * (6 * math.min(out, in) + 10), s"$out rows and $in rows: $moves moves")
+      }
+    }
+  }
+
+  test("triangle: all insertions together take O(N^1.5) moves, also at hubs") {
+    for (edges <- Seq(2000, 8000, 32000); shape <- Seq("hubs", "power law")) {
+      val triangle = new Streams(cycle(3), changelog = false, selfJoin = true, Some(BagNode.of(cycle(3))))
+      val half = edges / 2
+      val rows =
+        if (shape == "hubs") IndexedSeq.tabulate(edges)(i => if (i < half) (0L, i + 1L) else (i - half + 1L, 0L))
+        else Streams.powerLaw(edges, seed = 3)
+      for ((from, to) <- new Random(5).shuffle(rows)) {
+        val row = triangle.store(0, from, to)
+        for (role <- 0 until 3) { triangle.insert(role, row); triangle.drain() }
+      }
+      val moves = triangle.tree.counters.moves
+      assert(moves <= 3 * math.pow(edges.toDouble, 1.5), s"$edges edges, $shape: $moves moves")
+    }
+  }
+
+  test("dumbbell: its state is linear in the edges, however many triangles there are") {
+    val perEdge = for (vertices <- Seq(40, 80, 160)) yield {
+      val dumbbell =
+        new Streams(ShapesOfQueries.dumbbell, false, selfJoin = true, Some(BagNode.of(ShapesOfQueries.dumbbell)))
+      for (a <- 0 until vertices; b <- 0 until vertices if a != b) { // v (v - 1) edges, and v^3 triangles
+        val row = dumbbell.store(0, a.toLong, b.toLong)
+        for (role <- 0 until 7) dumbbell.delta.load(role, row)
+      }
+      dumbbell.tree.bytes.toDouble / (vertices * (vertices - 1))
+    }
+    assert(perEdge.max <= 1.5 * perEdge.min, perEdge)
   }
 
   private def leaf(relation: Int, attributes: Int*) =

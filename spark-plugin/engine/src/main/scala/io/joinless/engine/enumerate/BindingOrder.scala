@@ -12,9 +12,12 @@ import scala.collection.mutable.ArrayBuffer
   * bound before S and T, so that combinations the condition rejects are not extended by S and T.
   * From `firstLoose` on any order is correct: no other level and no residual reads the tuples of
   * these levels.
+  *
+  * @param bag chooses the order anew while results are walked, for relations of a bag; else null
   */
-final private[enumerate] class BindingOrder(val levels: Array[Level]) {
-  val firstLoose: Int = {
+final private[enumerate] class BindingOrder(val levels: Array[Level], val bag: BagWalk = null) {
+  val firstLoose: Int = if (bag != null) 0
+  else {
     val parents = levels.iterator.map(_.from).toSet
     levels.lastIndexWhere(l => l.lists == null || l.residuals != null || parents(l.nodeId)) + 1
   }
@@ -27,6 +30,12 @@ private[enumerate] object BindingOrder {
     */
   def context(start: ViewNode, residuals: IndexedSeq[Residual]): BindingOrder =
     ordered(around(start), start.relations, residuals)
+
+  /** The levels of the relations of a bag, but for one whose row is bound: −1 for none. */
+  def ofBag(tree: ViewTree, start: Int, residuals: IndexedSeq[Residual]): BindingOrder = {
+    val levels = tree.nodes.filter(_.id != start).map(node => level(Walk(node, -1, node.vs, null, null), Nil, null))
+    new BindingOrder(levels, new BagWalk(tree, levels, start, residuals))
+  }
 
   /** The levels of the results under a key towards the parent of `start`: its alive tuples that have
     * the key, then as from a tuple. No list is empty if the key is live.
@@ -45,7 +54,8 @@ private[enumerate] object BindingOrder {
 
   /** The levels of the full result: all alive tuples of the root, then down. */
   def full(tree: ViewTree, residuals: IndexedSeq[Residual]): BindingOrder =
-    ordered(Walk(tree.root, -1, tree.root.vs, null, null) +: down(tree.root, Nil), 0L, residuals)
+    if (tree.bag != null) ofBag(tree, -1, residuals)
+    else ordered(Walk(tree.root, -1, tree.root.vs, null, null) +: down(tree.root, Nil), 0L, residuals)
 
   /** Binds a tuple of `node` to one of the node `from`, by a key of the edge from `below` to its
     * parent: see [[Level]].

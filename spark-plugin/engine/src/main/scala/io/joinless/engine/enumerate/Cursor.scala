@@ -22,7 +22,10 @@ import io.joinless.engine.view.{ViewNode, ViewTree}
   * reads theirs. Such ''loose'' levels are ordered by the lengths of their lists each time they are
   * entered, the longest innermost.
   *
-  * Invariant: no list is empty (except the root's, if there is no result at all), since going up
+  * In a bag no level's list is known before: the relation that the next level binds, and its
+  * candidates, are chosen when it is entered ([[BagWalk]]).
+  *
+  * Invariant, but for bags: no list is empty (except the root's, if there is no result at all), since going up
   * follows live tuples and going down alive ones. So each combination bound down to the last level
   * is a result, if the residuals accept it. Cost: without residuals, at most two moves per level
   * between two results; with residuals, between two combinations. The tree must not change during
@@ -44,6 +47,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   private[this] val startResiduals: Array[Array[Residual]] =
     tree.nodes.map(n => residuals.filter(_.relations.forall(r => (n.relations >>> r & 1L) != 0)).toArray)
   private[this] var levels: Array[Level] = full.levels
+  private[this] var bag: BagWalk = null // chooses the order of the levels, in a bag
   private[this] var last = -1
   private[this] var firstLoose = 0 // index into `levels`; the levels from here on are loose
   private[this] var active = false // there may be further results
@@ -75,7 +79,9 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     * `base` times the multiplicities of the other rows.
     */
   def start(node: ViewNode, tuple: Int, base: Long): Unit = {
-    if (contexts(node.id) == null) contexts(node.id) = BindingOrder.context(node, residuals)
+    if (contexts(node.id) == null)
+      contexts(node.id) =
+        if (tree.bag == null) BindingOrder.context(node, residuals) else BindingOrder.ofBag(tree, node.id, residuals)
     tuples(node.id) = tuple
     if (node.words != null) {
       node.words.copy(tuple, startWords(node.id), 0)
@@ -94,7 +100,8 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
 
   /** Starts the enumeration of the results under a live key of the node's edge to its parent. */
   def startUnder(node: ViewNode, key: Int): Unit = {
-    if (underKeys(node.id) == null) underKeys(node.id) = BindingOrder.underKey(node, residuals)
+    if (underKeys(node.id) == null)
+      underKeys(node.id) = if (tree.bag == null) BindingOrder.underKey(node, residuals) else full
     startKey = key
     open(underKeys(node.id), 1L)
   }
@@ -102,6 +109,8 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   /** Prepares the enumeration in an order; the first `next` enters its levels. */
   private def open(order: BindingOrder, base: Long): Unit = {
     levels = order.levels
+    bag = order.bag
+    if (bag != null) bag.begin(tuples)
     firstLoose = order.firstLoose
     last = levels.length - 1
     weights(0) = base
@@ -181,7 +190,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
       entered = true
       if (last < 0) { active = false; counters.results += 1; true }
       else {
-        if (levels(last).isPlain && lastRowsCountOnce) chooseInnermost()
+        if ((if (bag == null) levels(last).isPlain else bag.isPlain) && lastRowsCountOnce) chooseInnermost()
         advance(0, fresh = true)
       }
     } else {
@@ -207,15 +216,15 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     var entering = fresh
     var moves = 0L
     while (l >= 0) {
-      if (entering && l == firstLoose && l < last) arrange()
+      if (entering && (bag != null || l == firstLoose && l < last)) order(l)
       val level = levels(l)
       moves += 1
-      if (!(if (entering) enter(level) else level.advance())) {
+      if (!(if (!entering) level.advance() else if (bag == null) enter(level) else bag.enter(l))) {
         l -= 1
         entering = false
       } else {
         bind(level)
-        if (level.residuals != null && !accepts(level.residuals)) entering = false
+        if (!isAccepted(level, l)) entering = false
         else {
           if (weighted)
             weights(l + 1) = if (level.weights == null) weights(l)
@@ -234,6 +243,18 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     stop()
     false
   }
+
+  /** Orders the levels from `l` on, which is entered next. */
+  private def order(l: Int): Unit = {
+    if (bag == null) arrange() else bag.choose(l, tuples)
+    if (innermost != null) chooseInnermost()
+  }
+
+  /** Whether the conditions that can be evaluated once `level`, the l-th one, is bound accept its
+    * tuple.
+    */
+  private def isAccepted(level: Level, l: Int): Boolean =
+    if (bag == null) level.residuals == null || accepts(level.residuals) else bag.accepts(l, tuples)
 
   /** Enters the level's list under the key that the bound tuples have for it. False if the list is
     * empty.
@@ -264,12 +285,11 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
       levels(free) = level
       i += 1
     }
-    if (innermost != null) chooseInnermost()
   }
 
   private def chooseInnermost(): Unit = {
     innermost = levels(last)
-    second = if (last > 0 && !weighted && levels(last - 1).isPlain) levels(last - 1) else null
+    second = if (bag == null && last > 0 && !weighted && levels(last - 1).isPlain) levels(last - 1) else null
   }
 
   /** The key of the level's list: inlined with the tuple of an earlier level, read from its

@@ -42,6 +42,10 @@ final private[enumerate] class Level(
   private[this] var beyond = 0
   private[this] var rest = 0
 
+  // candidates that were offered one by one, as records of one word
+  private[this] var offered = Level.NoRecords
+  private[this] var offers = 0
+
   /** The candidates are a list, and all of them are part of results. */
   val isPlain: Boolean = lists != null && residuals == null
 
@@ -85,6 +89,24 @@ final private[enumerate] class Level(
       }
     }
 
+  /** Takes one more candidate, to be bound by `enterOffered`. */
+  def offer(tuple: Int): Unit = {
+    if (offers == offered.length) offered = java.util.Arrays.copyOf(offered, math.max(16, 2 * offers))
+    offered(offers) = tuple.toLong
+    offers += 1
+  }
+
+  /** Binds the first of the candidates that were offered since the last call; false if there is none.
+    */
+  def enterOffered(): Boolean = {
+    page = offered
+    at = 0
+    end = offers - 1
+    beyond = 0
+    offers = 0
+    end >= 0
+  }
+
   /** Binds the next candidate; false after the last one. */
   def advance(): Boolean =
     if (at < end) {
@@ -115,4 +137,8 @@ final private[enumerate] class Level(
     at = end - width * (size - 1)
     if (beyond > 0) rest = lists.below(page, at)
   }
+}
+
+private object Level {
+  private val NoRecords: Array[Long] = Array.empty
 }

@@ -112,7 +112,7 @@ final class Lookup(
 
   /** The cheapest start. */
   private def choose(): Start = {
-    val below = nodesBelowEdges
+    val below = nodesBelowEdges // none in a bag
     val edges = access.edges.map { case (i, separator) => (i, below(i), separator) }.filter {
       case (_, node, separator) => number(separator) <= node.up.limit
     }
@@ -125,7 +125,7 @@ final class Lookup(
 
   /** All tuples of the smallest relation that has a bound field. */
   private def scan: Start = {
-    val having = access.relations
+    val having = if (block.isBag) IndexedSeq.empty else access.relations // a bag is walked from its root
     val node = tree.nodes(having.minByOption(r => tree.arena(block.relations(r).input).live).getOrElse(tree.root.id))
     new Start(node, Iterator.range(0, if (node.isRoot) 1 else node.up.limit), BitSet.empty)
   }

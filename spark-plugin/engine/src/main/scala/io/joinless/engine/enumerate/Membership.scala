@@ -10,6 +10,7 @@ import io.joinless.engine.view.{GeneralizedViews, RelationViews, ViewNode, ViewT
   * the rows under one key are compared.
   */
 final class Membership(tree: ViewTree) {
+  require(!tree.block.isBag, "the relations of a bag have no views")
 
   /** @param rows per relation the words of its row
     * @return the weight of the given combination in the full join; 0 if it is no result

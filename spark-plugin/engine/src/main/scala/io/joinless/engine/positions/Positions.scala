@@ -14,6 +14,7 @@ import io.joinless.engine.view.ViewTree
   * own instance.
   */
 final class Positions(tree: ViewTree) {
+  require(!tree.block.isBag, "the results of a bag have no positions")
   private[this] val counts = new SubtreeCounts(tree)
   private[this] val descent = new Descent(tree, new AllResults(counts))
 

@@ -36,7 +36,7 @@ final case class Reduction(output: BitSet, components: IndexedSeq[ReducedRelatio
       val heightBelow = node.children.map(heightOf).maxOption.getOrElse(0)
       node match {
         case RelationNode(c, _, _) => math.max(components(c).tree.height, 1 + heightBelow)
-        case _: GeneralizedNode => heightBelow
+        case _: GeneralizedNode | _: BagNode => heightBelow
       }
     }
     heightOf(top)
@@ -113,6 +113,7 @@ object ReducedRelation {
       case RelationNode(r, attributes, children) => RelationNode(r, attributes, children ++ trees)
       case GeneralizedNode(attributes, children) =>
         GeneralizedNode(attributes, hung(children.head, trees) +: children.tail)
+      case bag: BagNode => throw new IllegalArgumentException(s"the bag ${bag.attributes} is a whole tree")
     }
     trees.map(hung(root, _))
   }

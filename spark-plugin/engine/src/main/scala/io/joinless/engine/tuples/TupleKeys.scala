@@ -14,7 +14,7 @@ package io.joinless.engine.tuples
   *     them, which are forgotten with them
   */
 final class TupleKeys(
-    index: KeyIndex,
+    private[engine] val index: KeyIndex,
     reader: RowReader,
     val noted: NotedKeys,
     above: TupleKeys,

@@ -13,6 +13,7 @@ private[engine] object Links {
 
   /** Adds a row, which lies in the arena, to the lists of `node`; sets its support count. */
   def link(node: RelationViews, row: Int): Unit = {
+    if (node.bag != null) node.bag.link(node.relation, row)
     if (node.toParent != null) { val _ = node.toParent.findOrAdd(row, row) }
     if (node.childCount > 0) {
       var supporting = 0 // children
@@ -39,13 +40,16 @@ private[engine] object Links {
   /** Removes a row from the lists of its node. Its state must be that which it had when the lists
     * were last changed.
     */
-  def unlink(node: RelationViews, row: Int): Unit = if (node.childCount > 0) {
-    var c = 0
-    while (c < node.childCount) {
-      node.idx(c).remove(node.listTo(c, row), row)
-      c += 1
+  def unlink(node: RelationViews, row: Int): Unit = {
+    if (node.bag != null) node.bag.unlink(node.relation, row)
+    if (node.childCount > 0) {
+      var c = 0
+      while (c < node.childCount) {
+        node.idx(c).remove(node.listTo(c, row), row)
+        c += 1
+      }
+      if (node.countsSupport) node.state(row) = 0
     }
-    if (node.countsSupport) node.state(row) = 0
   }
 
   /** Moves a tuple between the lists of alive tuples and of others, in a node that is split. */

@@ -31,6 +31,8 @@ import io.joinless.engine.view.{RelationViews, ViewNode, ViewTree}
   *   - deletion: simulated first, witnesses are enumerated on the unmodified views, then applied
   *     (algorithms A20).
   *
+  * In a bag each relation is a root: the row itself is the witness of every change.
+  *
   * Cost: O(1) per change, and O(1) per step (`counters.steps`); algorithms A5 bounds the number of
   * steps. The multiplicity of a tuple has no influence.
   */
@@ -91,7 +93,7 @@ final private[update] class Propagation(tree: ViewTree) {
   private def appear(node: ViewNode, tuple: Int): Unit = {
     counters.alive += 1
     if (node.isRoot) {
-      node.vs.push(0, tuple)
+      if (node.vs != null) node.vs.push(0, tuple)
       witness(node, tuple)
     } else {
       val key = node.key(tuple)
@@ -205,7 +207,7 @@ final private[update] class Propagation(tree: ViewTree) {
     while (i < dyingNodes.size) {
       val n = tree.nodes(dyingNodes(i))
       val t = dyingTuples(i)
-      if (n.isRoot) n.vs.remove(0, t)
+      if (n.isRoot) { if (n.vs != null) n.vs.remove(0, t) }
       else { n.dying(n.key(t)) = 0; n.vs.remove(n.key(t), t) }
       if (n.isSplit && ((n ne deleted) || t != deletedRow)) Links.move(n, t, toAlive = false)
       counters.alive -= 1

@@ -2,7 +2,7 @@ package io.joinless.engine.view
 
 import scala.collection.immutable.BitSet
 
-import io.joinless.engine.query.JoinTree
+import io.joinless.engine.query.{BagNode, JoinTree}
 import io.joinless.engine.tuples.KeyField
 
 /** The join block as data, from which a view tree is built (architecture D1). All references are
@@ -37,6 +37,9 @@ final case class BlockDef(
 
   /** Whether results can be deleted: some input is retractable. */
   def retractable: Boolean = inputs.exists(_.retractable)
+
+  /** Whether the relations are joined by intersection; then no relation has views. */
+  def isBag: Boolean = tree.isInstanceOf[BagNode]
 
   /** Whether rows can be deleted. */
   def removable: Boolean = forgets || retractable

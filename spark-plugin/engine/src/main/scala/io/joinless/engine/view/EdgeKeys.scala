@@ -53,8 +53,11 @@ final private[engine] class EdgeKeys(block: BlockDef, arenas: Array[TupleArena])
   }
 
   /** A new index of keys on some attributes. */
-  def index(attributes: BitSet): KeyIndex = {
-    val words = KeyReader.keyWords(attributes.toArray.map(block.isVariable), block.nullSafe(attributes))
+  def index(attributes: BitSet): KeyIndex =
+    index(KeyReader.keyWords(attributes.toArray.map(block.isVariable), block.nullSafe(attributes)))
+
+  /** A new index of keys of so many words; 0 if they vary in length. */
+  def index(words: Int): KeyIndex = {
     val arena = new TupleArena(words)
     val index = new KeyIndex(arena, words, counted = block.removable)
     keyArenas += arena

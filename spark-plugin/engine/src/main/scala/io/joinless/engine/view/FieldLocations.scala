@@ -17,6 +17,8 @@ import io.joinless.engine.tuples.KeyReader
   * R(a,b) ⋈ S(b,c) ⋈ T(c,d) with all four columns projected, a is inlined with the rows of R and d
   * with those of T; b and c are read from keys, so nothing of S is read.
   *
+  * The rows of a bag are read: no keys and no words are inlined where relations are intersected.
+  *
   * An attribute with NULL as a value is not read from keys, since its word does not say that it is
   * NULL.
   */
@@ -81,7 +83,8 @@ final private[engine] class FieldLocations(block: BlockDef) {
   private def inlinable(relation: Int, excluded: Set[Int]): Option[IndexedSeq[Int]] = {
     val projected = block.relations(relation).projected
     val fields = projected.filter(attribute(relation, _, excluded).isEmpty)
-    if (projected.isEmpty || relationCount == 1 || fields.size > maxInlined(relation)) None else Some(fields)
+    if (block.isBag || projected.isEmpty || relationCount == 1 || fields.size > maxInlined(relation)) None
+    else Some(fields)
   }
 
   /** The maximum number of inlined fields. A relation at an end of the tree has its rows in one

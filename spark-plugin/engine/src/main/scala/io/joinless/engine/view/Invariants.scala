@@ -13,6 +13,7 @@ import io.joinless.engine.tuples.{IntLists, RecordLists}
   *   - the words inlined with a tuple of a list equal those of the node and the row;
   *   - I8 in a node that is split, alive tuples and others are in their own lists;
   *   - I9 a key's annotation counts results exactly if the key is in V_p;
+  *   - I10 the lists of a bag's relation have its rows;
   *   - I5 V_s(e) is the projection of the join of e's subtree: by I1 and I2 from the leaves
   *     upwards, so checked by those.
   *
@@ -28,7 +29,12 @@ object Invariants {
     var alive = 0L
     var marked = 0L
     var total = 0L
-    for (node <- tree.nodes) {
+    for (member <- Option(tree.bag).iterator.flatMap(_.members)) {
+      val rows = checkMember(tree, member)
+      alive += rows.size
+      total += tree.relation(member.relation).repeated
+    }
+    for (node <- tree.nodes if tree.bag == null) {
       val inViews = members(node.vs, if (node.isRoot) 1 else node.up.limit)
       for ((key, tuple) <- inViews)
         ensure(node.isRoot || node.key(tuple) == key, "I2", node, tuple, "stands in V_s under another key")
@@ -77,6 +83,27 @@ object Invariants {
       -1,
       s"counted ${tree.counters.marked} live tuples, found $marked"
     )
+  }
+
+  /** I10 each list of a bag's relation has the relation's rows, each once and under its key; other rows
+    * in it are those of relations that share it. Returns the rows.
+    */
+  private def checkMember(tree: ViewTree, member: BagIndexes.BagMember): Set[Int] = {
+    val node = tree.relation(member.relation)
+    val ofLists = member.lists.toIndexedSeq.map { list =>
+      val stored = members(list.rows, list.keys.limit)
+      val sharing = tree.bag.members.filter(_.lists.exists(_ eq list))
+      for ((key, row) <- stored) {
+        ensure(list.keys.noted(row) == key, "I10", node, row, "is in a list under another key")
+        ensure(sharing.exists(_.has(row)), "I10", node, row, "is in a list, and in no relation")
+      }
+      ensure(stored.map(_._2).distinct.size == stored.size, "I10", node, -1, "a row is in a list twice")
+      stored.map(_._2).filter(member.has).toSet
+    }
+    val all = ofLists ++ Option(node.vs).map(members(_, 1).map(_._2).toSet)
+    ensure(all.distinct.size == 1, "I10", node, -1, "lists have different rows")
+    ensure(all.head.count(node.weight(_) > 1) == node.repeated, "I10", node, -1, "the number of repeated rows is wrong")
+    all.head
   }
 
   /** I3 the live lists of a node hold exactly its marked tuples, each once and under its key. */

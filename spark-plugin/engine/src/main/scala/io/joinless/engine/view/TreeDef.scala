@@ -1,7 +1,7 @@
 package io.joinless.engine.view
 
 import io.joinless.engine.algebra.Ring
-import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
+import io.joinless.engine.query.{BagNode, GeneralizedNode, JoinTree, RelationNode}
 import io.joinless.engine.tuples.{KeyIndex, ProjectedField}
 
 /** A join tree, and the views that its nodes have besides the lists by which changes propagate.
@@ -74,5 +74,6 @@ private[engine] object ProjectedRows {
   def atRoot(tree: JoinTree): IndexedSeq[Int] = tree match {
     case RelationNode(r, _, _) => IndexedSeq(r)
     case GeneralizedNode(_, children) => children.flatMap(atRoot)
+    case BagNode(_, children) => children.map(_.relation)
   }
 }

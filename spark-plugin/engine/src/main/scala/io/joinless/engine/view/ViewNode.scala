@@ -28,7 +28,8 @@ import io.joinless.engine.tuples.{
   *     (`countsSupport`); and a mark on live tuples of nodes that have children (leaves need none).
   *
   * If results are enumerated:
-  *   - `vs`: V_s, the alive tuples by key; the keys that have one are V_p;
+  *   - `vs`: V_s, the alive tuples by key; the keys that have one are V_p. Null for relations of a
+  *     bag that are reached by its indexes;
   *   - `live(c)`: the live tuples by their key to child c; null where `idx(c)` is: such a tuple is
   *     live if it is marked.
   *
@@ -209,6 +210,9 @@ final class RelationViews(
     */
   private[engine] var upReaders: Array[KeyReader] = Array.empty
 
+  /** The indexes of the bag that the relation is in; null if it has views. */
+  private[engine] var bag: BagIndexes = null
+
   private[view] var inlinedWords: InlinedWords = null
   override private[engine] def words: InlinedWords = inlinedWords
 
@@ -222,9 +226,11 @@ final class RelationViews(
 
 private[engine] object RelationViews {
 
-  /** The memoized keys of the rows of relations. */
-  def keysOfRows(relations: Array[RelationViews]): Array[TupleKeys] =
-    relations.flatMap(r => r.toParent +: r.toChildren).filter(_ != null).distinctBy(_.noted)
+  /** The memoized keys of the rows of relations, which are those of one input. */
+  def keysOfRows(relations: Array[RelationViews]): Array[TupleKeys] = {
+    val ofBags = relations.filter(_.bag != null).flatMap(r => r.bag.keysOfRows(r.input))
+    (relations.flatMap(r => r.toParent +: r.toChildren).filter(_ != null) ++ ofBags).distinctBy(_.noted)
+  }
 }
 
 /** The views of a generalized node: a tuple is a key of `domain`, on which all its children join.

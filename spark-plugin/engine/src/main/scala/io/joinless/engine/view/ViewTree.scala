@@ -1,5 +1,6 @@
 package io.joinless.engine.view
 
+import io.joinless.engine.query.BagNode
 import io.joinless.engine.tuples.{InlinedWords, KeyIndex, NotedKeys, PagedLongs, TupleArena, TupleKeys}
 
 /** The semi-join and projection views of a join block, linear in its rows; never a join result
@@ -7,7 +8,7 @@ import io.joinless.engine.tuples.{InlinedWords, KeyIndex, NotedKeys, PagedLongs,
   *
   * Rows are stored once, in the arena of their input. Each relation (role) has a [[RelationViews]]
   * of lists over row ids, each generalized node of the join tree a [[GeneralizedViews]] over its
-  * keys. Only the package `update` changes them; `enumerate` reads. Space: for each row and role, a
+  * keys. The relations of a [[BagNode]] have [[BagIndexes]] instead. Only the package `update` changes them; `enumerate` reads. Space: for each row and role, a
   * constant number of ints per incident edge of the tree (architecture D4).
   *
   * Not thread safe. Node `r < relations` belongs to relation `r`, since a cursor returns a node's
@@ -32,12 +33,15 @@ final class ViewTree(val block: BlockDef, val aggregates: Option[AggregatesDef] 
   private[this] val projectedIdentity: KeyIndex =
     if (projected == null) null else new KeyIndex(projected, aggregates.get.fixedWords, counted = true)
 
+  /** The indexes by which relations are intersected; null if they have views. */
+  private[engine] val bag: BagIndexes = if (block.isBag) new BagIndexes(block, builder.keys) else null
+  require(bag == null || aggregates.isEmpty, "the results of a bag are not counted")
+
   /** All nodes, children before their parents. */
-  private[engine] val childrenFirst: Array[ViewNode] = builder.build(TreeDef(
-    block.tree,
-    enumerated = true,
-    aggregates.map(_.annotation(projectedIdentity))
-  ))
+  private[engine] val childrenFirst: Array[ViewNode] = block.tree match {
+    case node: BagNode => builder.build(node, bag)
+    case tree => builder.build(TreeDef(tree, enumerated = true, aggregates.map(_.annotation(projectedIdentity))))
+  }
 
   /** All nodes by their ids: the relations' in their order, then the generalized ones. */
   private[engine] val nodes: Array[ViewNode] = childrenFirst.sortBy(_.id)
@@ -84,7 +88,7 @@ final class ViewTree(val block: BlockDef, val aggregates: Option[AggregatesDef] 
   def bytes: Long =
     arenas.iterator.map(_.bytes).sum + identities.iterator.filter(_ != null).map(_.bytes).sum +
       (if (projected == null) 0L else projected.bytes + projectedIdentity.bytes) + builder.keys.bytes + noted.iterator
-        .map(_.bytes).sum + nodes.iterator.map(_.bytes).sum
+        .map(_.bytes).sum + (if (bag == null) 0L else bag.bytes) + nodes.iterator.map(_.bytes).sum
 
   /** Whether nothing is stored, and no view refers to anything. */
   def isEmpty: Boolean = rows == 0 && (!block.removable || keys == 0) && counters.alive == 0 && counters.marked == 0

@@ -49,6 +49,22 @@ final private[engine] class ViewTreeBuilder(
     tree.nodes.toArray
   }
 
+  /** Builds the nodes of a bag's relations, each a root without children. Of relations that no
+    * attribute links with each other, the first has V_s, from which its rows are reached.
+    */
+  def build(bag: query.BagNode, indexes: BagIndexes): Array[ViewNode] = {
+    val first = query.Hypergraph(bag.children.map(_.attributes)).components.map(_.head).toSet
+    val nodes = block.relations.indices.map { r =>
+      val (number, input) = (r, block.relations(r).input)
+      val node =
+        new RelationViews(number, r, input, arenas(input), block.inputs(input).counted, null, isOwnKey = false, null)
+      node.bag = indexes
+      if (first(r)) node.vs = new RecordLists(removable)
+      node: ViewNode
+    }
+    nodes.reverse.toArray
+  }
+
   /** The construction of one tree. */
   final private class Tree(definition: TreeDef) {
     import definition.{annotation, enumerated}
@@ -74,6 +90,7 @@ final private[engine] class ViewTreeBuilder(
         case query.RelationNode(r, _, _) =>
           relation(r, separator, up, isRoot, isOwnKey || isRoot && projected.exists(_.whole(r)))
         case query.GeneralizedNode(attributes, _) => generalized(tree, attributes, isRoot)
+        case bag: query.BagNode => throw new IllegalArgumentException(s"the bag ${bag.attributes} has no views")
       }
       node.up = up
       if (enumerated && !isRoot) locations.visitKeyWords(separator, node.addKeyPointer(_, _))
@@ -286,5 +303,6 @@ final private[engine] class ViewTreeBuilder(
   private def readers(tree: query.JoinTree): Seq[Int] = tree match {
     case query.RelationNode(r, _, _) => Seq(r)
     case query.GeneralizedNode(_, children) => children.flatMap(readers)
+    case query.BagNode(_, children) => children.flatMap(readers)
   }
 }

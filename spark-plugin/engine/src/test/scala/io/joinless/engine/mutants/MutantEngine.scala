@@ -52,6 +52,7 @@ object MutantEngine {
     if (SampleMutants.ofGroups.contains(mutant)) Seq("runGroups")
     else if (DrawMutants.ofPositions.contains(mutant)) Seq("runPositions")
     else if (DrawMutants.ofCells.contains(mutant)) Seq("runCells")
+    else if (BagMutants.all.contains(mutant)) Seq("runBags")
     else if (SampleMutants.all.contains(mutant)) Seq("runSamples")
     else if (ofSums.exists(mutant.file.startsWith)) Seq("runSums")
     else Seq("run", "runSums")

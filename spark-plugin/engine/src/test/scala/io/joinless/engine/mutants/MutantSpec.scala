@@ -19,7 +19,11 @@ class MutantSpec extends AnyFunSuite with BeforeAndAfterAll {
 
   for (
     (tests, cases) <-
-      Seq("runSamples", "runGroups", "runCells", "runPositions").map(Seq(_) -> 40L) :+ Seq("run", "runSums") -> 500L
+      Seq("runSamples", "runGroups", "runCells", "runPositions").map(Seq(_) -> 40L) :+ Seq(
+        "run",
+        "runSums",
+        "runBags"
+      ) -> 500L
   )
     test(s"control: the engine as it is survives ${tests.mkString(" and ")}") {
       assert(MutantEngine.probe(Mutant("none", "update/Propagation.scala"), cases, tests) === None)

@@ -22,6 +22,10 @@ object Probe {
   def run(from: Long, until: Long): String =
     first(from, until)(seed => Shrinking.failure(Generators.draw(seed)).map(_.getMessage))
 
+  /** The same for joins by intersection. */
+  def runBags(from: Long, until: Long): String =
+    first(from, until)(seed => Shrinking.failure(Generators.drawBag(seed)).map(_.getMessage))
+
   /** The same for sums over joins. */
   def runSums(from: Long, until: Long): String =
     first(from, until)(seed => new ReducedRun(ReducedCase.draw(seed)).run())

@@ -4,7 +4,7 @@ import scala.collection.mutable
 import scala.util.Random
 
 import io.joinless.engine.enumerate.FullAggregates
-import io.joinless.engine.query.{GeneralizedNode, RelationNode}
+import io.joinless.engine.query.{BagNode, GeneralizedNode, RelationNode}
 import io.joinless.engine.reduce.ReducedCase
 import io.joinless.engine.tuples.{ProjectedField, RowProjection}
 import io.joinless.engine.update.ChangeBatch
@@ -26,6 +26,7 @@ final class AggregatesCheck(query: Case, random: Random) {
       ProjectedRows.atRoot(root).map { r =>
         r -> attributes.map(a => query.relations(r).keys.collectFirst { case (`a`, c) => c }.get)
       }.toMap
+    case bag: BagNode => throw new IllegalArgumentException(s"the results of $bag are not counted")
   }
   private[this] val isGrouped = columns.values.head.nonEmpty
   private[this] val (groupRelation, groupColumns) = columns.head

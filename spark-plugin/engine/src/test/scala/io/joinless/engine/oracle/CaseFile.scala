@@ -5,7 +5,7 @@ import java.nio.file.{Files, Path, Paths}
 import scala.collection.immutable.BitSet
 import scala.jdk.CollectionConverters._
 
-import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
+import io.joinless.engine.query.{BagNode, GeneralizedNode, JoinTree, RelationNode}
 
 /** A case as text, one fact per line: the format of the files in `tests/regressions/`.
   *
@@ -99,6 +99,7 @@ object CaseFile {
     val node = tree match {
       case RelationNode(r, _, _) => s"relation $r"
       case GeneralizedNode(attributes, _) => attributes.mkString("generalized ,", ",", "")
+      case BagNode(attributes, _) => attributes.mkString("bag ,", ",", "")
     }
     s"$node ( ${tree.children.map(render).mkString(" ")} )"
   }
@@ -109,8 +110,12 @@ object CaseFile {
     val children = IndexedSeq.newBuilder[JoinTree]
     while (tokens.head != ")") children += parseTree(tokens, relations)
     tokens.next()
-    if (kind == "relation")
-      RelationNode(what.toInt, BitSet.fromSpecific(relations(what.toInt).keys.map(_._1)), children.result())
-    else GeneralizedNode(BitSet.fromSpecific(what.split(",").filter(_.nonEmpty).map(_.toInt)), children.result())
+    def attributes = BitSet.fromSpecific(what.split(",").filter(_.nonEmpty).map(_.toInt))
+    kind match {
+      case "relation" =>
+        RelationNode(what.toInt, BitSet.fromSpecific(relations(what.toInt).keys.map(_._1)), children.result())
+      case "bag" => BagNode(attributes, children.result().collect { case relation: RelationNode => relation })
+      case _ => GeneralizedNode(attributes, children.result())
+    }
   }
 }

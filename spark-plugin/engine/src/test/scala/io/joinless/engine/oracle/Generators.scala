@@ -12,13 +12,16 @@ object Generators {
 
   def draw(seed: Long): Case = new Generators(new Random(seed), large = false).draw()
 
+  /** A case whose relations are joined by intersection: most are cyclic. */
+  def drawBag(seed: Long): Case = new Generators(new Random(seed), large = false, bags = true).draw()
+
   /** A case with fewer relations, but hundreds of rows: long lists, large batches, keys that are
     * inserted and deleted.
     */
   def drawLarge(seed: Long): Case = new Generators(new Random(seed), large = true).draw()
 }
 
-final private class Generators(random: Random, large: Boolean) {
+final private class Generators(random: Random, large: Boolean, bags: Boolean = false) {
 
   def draw(): Case = {
     val graph = drawGraph()
@@ -45,7 +48,8 @@ final private class Generators(random: Random, large: Boolean) {
   private def chance(p: Double): Boolean = random.nextDouble() < p
 
   private def drawGraph(): Hypergraph =
-    if (large) Seq(ShapesOfQueries.line(2), ShapesOfQueries.line(3), ShapesOfQueries.equal(2))(random.nextInt(3))
+    if (bags) drawAny()
+    else if (large) Seq(ShapesOfQueries.line(2), ShapesOfQueries.line(3), ShapesOfQueries.equal(2))(random.nextInt(3))
     else if (chance(0.3)) {
       import ShapesOfQueries._
       val shapes = Seq(line(2), line(3), line(4), line(5), line(6), star(2), star(3), star(4), star(6), comb, snowflake)
@@ -54,6 +58,28 @@ final private class Generators(random: Random, large: Boolean) {
       (shapes ++ more)(random.nextInt(shapes.size + more.size))
     } else
       Iterator.continually(HypergraphGenerators.drawAcyclic(random, 6, 7)).dropWhile(_.edges.exists(_.size > 4)).next()
+
+  /** Mostly cyclic graphs: cycles and cliques with further relations, and any others of up to six
+    * relations.
+    */
+  private def drawAny(): Hypergraph = {
+    import ShapesOfQueries._
+    val further = Hypergraph(IndexedSeq.fill(random.nextInt(3))(someOf(5)))
+    random.nextInt(6) match {
+      case 0 => Hypergraph(cycle(3).edges ++ further.edges)
+      case 1 => Hypergraph(cycle(4).edges ++ further.edges)
+      case 2 => if (chance(0.5)) clique(4) else lollipop
+      case _ =>
+        val graphs = Iterator.continually(Hypergraph(IndexedSeq.fill(2 + random.nextInt(5))(someOf(5))))
+        if (chance(0.8)) graphs.dropWhile(GyoReduction.isAcyclic).next() else graphs.next()
+    }
+  }
+
+  /** Up to four of the first attributes; mostly two. */
+  private def someOf(attributes: Int): scala.collection.immutable.BitSet = {
+    val size = Seq(0, 1, 2, 2, 2, 2, 3, 4)(random.nextInt(8))
+    scala.collection.immutable.BitSet.fromSpecific(Seq.fill(size)(random.nextInt(attributes)))
+  }
 
   /** Relations share inputs at random: then several attributes may be in one column, one per
     * relation.
@@ -94,7 +120,8 @@ final private class Generators(random: Random, large: Boolean) {
       }
     }.distinct
 
-  private def drawTree(graph: Hypergraph): JoinTree = {
+  private def drawTree(graph: Hypergraph): JoinTree = if (bags) BagNode.of(graph)
+  else {
     val sizes = IndexedSeq.fill(graph.size)(1.0)
     def search(bound: Long) = TreeSearch.search(graph, sizes, bound).fold(core => sys.error(core.toString), _.tree)
     random.nextInt(4) match {

@@ -20,14 +20,18 @@ final class PositionsCheck(relations: Int, stockRow: (Int, Int) => Int, accept: 
   /** The number of results that were found. */
   var found = 0L
 
-  /** The results of a tree in the order of their positions, packed; empty if they are too many. */
-  def sequence(tree: ViewTree): Option[IndexedSeq[Long]] = {
+  /** The results of a tree in the order of their positions, packed; empty if they are too many, or
+    * have no positions.
+    */
+  def sequence(tree: ViewTree): Option[IndexedSeq[Long]] = if (tree.block.isBag) None
+  else {
     val positions = new Positions(tree)
     Option.when(positions.total <= Most)(readAll(positions).map(_._1))
   }
 
   /** What is wrong with the positions of a tree, if anything. */
-  def differs(tree: ViewTree, results: collection.Map[Long, Long]): Option[String] = {
+  def differs(tree: ViewTree, results: collection.Map[Long, Long]): Option[String] = if (tree.block.isBag) None
+  else {
     val positions = new Positions(tree)
     if (positions.total > Most) None
     else {

@@ -23,6 +23,10 @@ object ShapesOfQueries {
   def cycle(relations: Int): Hypergraph =
     Hypergraph(IndexedSeq.tabulate(relations)(r => BitSet(r, (r + 1) % relations)))
 
+  /** A relation for each pair of attributes. */
+  def clique(attributes: Int): Hypergraph =
+    Hypergraph(IndexedSeq.range(0, attributes).combinations(2).map(BitSet.fromSpecific(_)).toIndexedSeq)
+
   /** Triangles ABC and DEF, joined by the edge CD. */
   val dumbbell: Hypergraph =
     Hypergraph.of(Seq(0, 1), Seq(1, 2), Seq(2, 0), Seq(2, 3), Seq(3, 4), Seq(4, 5), Seq(5, 3))

@@ -1,6 +1,5 @@
 package io.joinless.spark.compile
 
-import io.joinless.engine.query.GyoReduction
 import io.joinless.spark.compile.streams.{Changes, Emission, GroupCompiler, Reads, StaticRows, Streams}
 import io.joinless.spark.compile.template.{CurrentTime, DeltaScope, FirstRows, ResultKey, StoredInput, Subqueries}
 import io.joinless.spark.conf.JoinlessConf
@@ -21,7 +20,7 @@ import io.joinless.spark.rules.blocks.{AttributeClasses, Conditions, JoinBlock, 
 import io.joinless.spark.rules.counts.WeightedRows
 import io.joinless.spark.rules.extract.{ExtractJoinBlock, StaticSides}
 import io.joinless.spark.rules.meaning.{LeafSource, MadeNames, MeaningTexts, TimeZones}
-import io.joinless.spark.rules.rewrite.{BlockForms, BlockLayout, Eligibility, NamedOnce, RecordedOrder, WaysOutOfCycles}
+import io.joinless.spark.rules.rewrite.{BlockForms, BlockLayout, Eligibility, NamedOnce, RecordedOrder}
 import io.joinless.spark.rules.scans.Scan
 import io.joinless.spark.spec.{BlockShape, ColumnsInOrder, MeaningSpec, OriginSpec, RecordedQuery, SqlTexts}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference, AttributeSet, SessionWindow}
@@ -238,7 +237,7 @@ final class DeltaCompiler(
     def isBlock = !isRowWise(mark.child, streams) && extracted(mark.child, streams).exists { block =>
       block.late.isEmpty && block.leaves.forall(leaf => Streams.isLinear(leaf.plan)) &&
       SampledRows.groupedBy(block, mark.by).exists { by =>
-        by.isEmpty || isOfOneRelation(acyclic(block.copy(groupedBy = by), streams))
+        by.isEmpty || isOfOneRelation(joinable(block.copy(groupedBy = by), streams, consumer))
       }
     }
 
@@ -363,7 +362,7 @@ final class DeltaCompiler(
     }
     _ <- new DeltaScope(streams.isChangelog, streams.expiry(_).isDefined)(asWritten).toLeft(())
     _ <- streams.emission.refused(asWritten, streams).toLeft(())
-    layout = acyclic(asWritten, streams)
+    layout = joinable(asWritten, streams, consumer)
     block = layout.block
     single = streams.single(block.leaves.map(_.plan))
     tree <- new Eligibility(conf, None, compiled = true, recorded.isDefined, single)(layout)
@@ -402,16 +401,9 @@ final class DeltaCompiler(
       .copy(times = layout.times)
   }
 
-  /** The layout of a block. Spark cannot run a cycle either: it is opened, and the condition that
-    * closes it is checked on each result.
-    */
-  private def acyclic(block: JoinBlock, streams: Streams): BlockLayout = {
-    val closed = layoutOf(block, streams)
-    GyoReduction.reduce(closed.hypergraph).fold(
-      cycle => layoutOf(WaysOutOfCycles.opened(block, cycle), streams),
-      _ => closed
-    )
-  }
+  /** The layout of a block that has a cycle only if it is joined by intersection. */
+  private def joinable(block: JoinBlock, streams: Streams, consumer: Consumer): BlockLayout =
+    new CyclicBlocks(conf, recordedBlocks)(block, consumer)(layoutOf(_, streams))
 
   /** The shapes of the blocks in the checkpoint. */
   private def recordedBlocks: Seq[BlockShape] = recorded.toSeq.flatMap(_.blocks)

@@ -60,6 +60,9 @@ final class JoinlessConf(conf: SQLConf) {
   /** Whether outer joins of plain queries are rewritten. */
   def outerJoins: Boolean = conf.getConf(OUTER_JOINS_ENABLED)
 
+  /** Whether joins whose equi-join conditions form a cycle are joined by intersection. */
+  def cyclicJoins: Boolean = conf.getConf(CYCLIC_JOINS_ENABLED)
+
   def shareSources: Boolean = conf.getConf(SHARE_SOURCES)
 
   /** Whether static tables are read when a row of the stream that they are joined with arrives. */
@@ -275,6 +278,17 @@ object JoinlessConf {
     .booleanConf
     .createWithDefault(true)
 
+  val CYCLIC_JOINS_ENABLED = SQLConf
+    .buildConf("spark.joinless.cyclicJoins.enabled")
+    .doc(
+      "Joins relations whose equi-join conditions form a cycle, such as a triangle, by intersection. `false`: they stay with " +
+        "Spark, and where changes of the result are requested, one of the conditions is checked on each result of the others. A " +
+        "checkpoint goes on as it was begun."
+    )
+    .version("0.1.0")
+    .booleanConf
+    .createWithDefault(true)
+
   val KEY_ERRORS = SQLConf
     .buildConf("spark.joinless.keyErrors")
     .doc(
@@ -319,6 +333,7 @@ object JoinlessConf {
     SHARE_SOURCES,
     AGGREGATES_ENABLED,
     OUTER_JOINS_ENABLED,
+    CYCLIC_JOINS_ENABLED,
     STATIC_SIDES,
     KEY_ERRORS,
     DELETE_OF_ABSENT_ROW

@@ -27,6 +27,7 @@ object AccessText {
       case None if found.nonEmpty =>
         val one = if (found.size == 1) "the key" else "one of the keys"
         s"by $one ${found.map(key).mkString(", ")}, whose rows are compared with the other values"
+      case None if spec.isBag => "by all rows of the result, since a join by intersection has no keys to begin at"
       case None =>
         val relations = access.relations.map(spec.relations(_).name)
         val scanned = if (relations.size == 1) relations.head else relations.mkString("the smallest of ", ", ", "")

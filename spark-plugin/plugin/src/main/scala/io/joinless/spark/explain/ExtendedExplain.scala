@@ -60,7 +60,7 @@ object ExtendedExplain {
           val forgets = facts.neededUntil.map(_._1)
           val how = if (shape.expires) "rows expire" else "forgets rows"
           val forgetting = if (forgets.isEmpty) "" else s", $how of ${forgets.mkString(", ")}"
-          s"Join-free: $relations (root ${facts.root.name}, height ${facts.height}, class ${facts.queryClass.name}$forgetting)"
+          s"Join-free: $relations (${facts.form}, class ${facts.queryClass.name}$forgetting)"
       }
     }
     val groups = plans.collect { case groups: Groups => groups }.distinctBy(_.shape).map(GroupsText.heading)

@@ -78,7 +78,7 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
         Nil,
         below ++ node.children.map(top)
       )
-    case GeneralizedNode(_, _) => CountsNode(attributes(node), None, Nil, node.children.map(top))
+    case _ => CountsNode(attributes(node), None, Nil, node.children.map(top))
   }
 
   /** A node of a component's tree.
@@ -89,7 +89,7 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
     val key = parent.toSeq.flatMap(p => (node.attributes & p.attributes).toSeq.map(vertexName))
     val (name, relation) = node match {
       case RelationNode(r, _, _) => (relations(r), Some(r))
-      case GeneralizedNode(_, _) => (attributes(node), None)
+      case _ => (attributes(node), None)
     }
     CountsNode(name, relation, key, node.children.map(sums(_, Some(node))))
   }

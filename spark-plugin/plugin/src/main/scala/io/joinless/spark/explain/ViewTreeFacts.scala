@@ -2,7 +2,7 @@ package io.joinless.spark.explain
 
 import scala.collection.immutable.BitSet
 
-import io.joinless.engine.query.{GeneralizedNode, Hypergraph, JoinTree, QueryClass, RelationNode}
+import io.joinless.engine.query.{BagNode, GeneralizedNode, Hypergraph, JoinTree, QueryClass, RelationNode}
 import io.joinless.spark.plans.reasons.TimeText
 import io.joinless.spark.spec.{BlockShape, ColumnRef, TimeSpec}
 
@@ -19,6 +19,10 @@ final case class ViewTreeFacts(shape: BlockShape) {
 
   def height: Int = shape.tree.height
 
+  /** How the relations are joined. */
+  def form: String =
+    if (shape.isBag) s"joined by intersection on ${root.name}" else s"root ${root.name}, height $height"
+
   lazy val queryClass: QueryClass =
     QueryClass.of(Hypergraph(shape.relations.map(r => BitSet.fromSpecific(r.keys.map(_.attribute)))))
 
@@ -27,12 +31,14 @@ final case class ViewTreeFacts(shape: BlockShape) {
     */
   def guarantee: String = {
     val results = if (crossProduct.isEmpty) "" else s" for the views; for the results, $meetsAll"
-    s"$update$results; constant delay between results; state linear in the stored rows"
+    val delay = if (shape.isBag) "" else "constant delay between results; "
+    s"$update$results; ${delay}state linear in the stored rows"
   }
 
   /** The cost of the views. */
   def update: String =
-    if (height <= 1) Constant
+    if (shape.isBag) "one step per row of the shortest list that agrees with a changed row, relation after relation"
+    else if (height <= 1) Constant
     else if (changelogs.isEmpty) "O(1) amortised per inserted row"
     else if (height == 2)
       "O(1) amortised per change where rows are deleted in the order in which they were inserted, O(lambda) otherwise"
@@ -91,6 +97,9 @@ final case class ViewTreeFacts(shape: BlockShape) {
 
   private def unlinked: Seq[Seq[Int]] = shape.tree match {
     case GeneralizedNode(attributes, children) if attributes.isEmpty && children.size > 1 => children.map(_.relations)
+    case BagNode(_, children) =>
+      val components = Hypergraph(children.map(_.attributes)).components.map(_.toSeq.map(children(_).relation))
+      if (components.size > 1) components else Nil
     case _ => Nil
   }
 
@@ -110,12 +119,30 @@ final case class ViewTreeFacts(shape: BlockShape) {
     tree match {
       case RelationNode(r, _, _) =>
         val columns = shape.inputs(shape.relations(r).input).columns.map(_.name)
-        NodeFacts(relations(r), Some(r), columns, key.map(_.toSeq.map(x => name(keyOf(r, x)))), children)
+        val byKey = key.map(_.toSeq.map(x => name(keyOf(r, x))))
+        NodeFacts(
+          relations(r),
+          Some(r),
+          columns,
+          byKey,
+          children,
+          Option.when(shape.isBag)(indexes(byKey.toSeq.flatten))
+        )
       case _ =>
         val meet = tree.attributes.toSeq.map(shape.attributes(_).name)
-        NodeFacts(meet.mkString("[", ", ", "]"), None, meet, key.map(_.toSeq.map(shape.attributes(_).name)), children)
+        NodeFacts(
+          meet.mkString("[", ", ", "]"),
+          None,
+          meet,
+          key.map(_.toSeq.map(shape.attributes(_).name)),
+          children,
+          Option.when(shape.isBag)(Nil)
+        )
     }
   }
+
+  /** The columns of each index of a relation of a bag: each key by itself, and all of them. */
+  private def indexes(keys: Seq[String]): Seq[Seq[String]] = (keys.map(Seq(_)) :+ keys).filter(_.nonEmpty).distinct
 
   /** The column of a relation that has an attribute. */
   private def keyOf(relation: Int, attribute: Int): ColumnRef =
@@ -133,16 +160,23 @@ object ViewTreeFacts {
   *
   * @param columns of its rows: stored columns, or the attributes by which its children join
   * @param key the columns that link it with its parent; none at the root
+  * @param indexes the columns of each of its indexes, in a bag; None if it has views
   */
 final case class NodeFacts(
     name: String,
     relation: Option[Int],
     columns: Seq[String],
     key: Option[Seq[String]],
-    children: Seq[NodeFacts]
+    children: Seq[NodeFacts],
+    indexes: Option[Seq[Seq[String]]] = None
 ) {
 
-  def views: Seq[ViewFacts] =
+  /** What is stored of its rows besides them. */
+  def views: Seq[ViewFacts] = indexes.fold(semiJoins)(_.map(by =>
+    ViewFacts("index", "I", name, by, s"rows of $name by ${by.mkString(" and ")}")
+  ))
+
+  private def semiJoins: Seq[ViewFacts] =
     ViewFacts("semi-join view", "V_s", name, columns, semiJoin) +:
       key.map(ViewFacts("projection view", "V_p", name, _, s"keys of $name that its parent can join")).toSeq
 

@@ -36,7 +36,7 @@ final private[source] class CellPositions(scan: ResultCells, cell: Int) extends 
   /** The rows at chosen positions, but for those that are rejected. The same object each time.
     *
     * If hardly any position is a row, all rows are enumerated: that leaves out what is rejected
-    * early.
+    * early. So are those of a bag, which have no positions; their order depends on the log alone.
     *
     * @param choose called at most once, with the number of positions
     * @param ofAll chooses among the rows of an enumeration
@@ -44,7 +44,8 @@ final private[source] class CellPositions(scan: ResultCells, cell: Int) extends 
   def rows(
       choose: BigInt => Chosen,
       ofAll: Iterator[InternalRow] => Iterator[InternalRow] = identity
-  ): Iterator[InternalRow] = scan.counted(cell) {
+  ): Iterator[InternalRow] = if (scan.spec.isBag) ofAll(enumerated)
+  else scan.counted(cell) {
     var chosen: Option[Chosen] = None
     def of(positions: Positions): Chosen = {
       chosen = Some(chosen.getOrElse(choose(positions.total)))
@@ -64,6 +65,12 @@ final private[source] class CellPositions(scan: ResultCells, cell: Int) extends 
     }(_.iterator)
   }
 
+  /** All rows. */
+  private def enumerated: Iterator[InternalRow] = new EnumeratedRows(scan, own(), cell).iterator
+
+  /** A tree of the reader's own. */
+  def own(): ViewTree = tree.rebuilt(scan.kept)
+
   /** Whether of some positions, always the same ones, hardly any is a row. */
   private def isSparse(tree: ViewTree, positions: Positions): Boolean = {
     val total = positions.total
@@ -75,10 +82,10 @@ final private[source] class CellPositions(scan: ResultCells, cell: Int) extends 
 
   /** A tree of the reader's own, with its positions. */
   def ownPositions(): (ViewTree, Positions) = scan.counted(cell) {
-    val own = tree.rebuilt(scan.kept)
-    val positions = new Positions(own)
+    val rebuilt = own()
+    val positions = new Positions(rebuilt)
     tree.keepBeside(positions.bytes)
-    (own, positions)
+    (rebuilt, positions)
   }
 
   private def read(tree: ViewTree, positions: Positions, chosen: Chosen): Iterator[InternalRow] = {

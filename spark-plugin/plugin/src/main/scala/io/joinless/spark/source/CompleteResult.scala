@@ -24,10 +24,10 @@ final case class CompleteResult(
 
   def name: String = s"joinless.`${snapshot.checkpoint}`"
 
-  /** Whether some combinations of rows that join are no rows of the result. Then its length is
-    * known only after a walk.
+  /** Whether some combinations of rows that join are no rows of the result, or which do is not known
+    * before. Then its length is known only after a walk.
     */
-  def rejects: Boolean = residuals.nonEmpty || filters.nonEmpty
+  def rejects: Boolean = residuals.nonEmpty || filters.nonEmpty || spec.isBag
 
   // pages of one DataFrame need them again and again
   @transient private lazy val known = new ConcurrentHashMap[Seq[RelationFilter], IndexedSeq[BigInt]]

@@ -33,8 +33,8 @@ final private[source] case class ResultCells(
     cacheMaxBytes: Long
 ) {
 
-  /** Whether some combinations of rows that join are no rows of the result. */
-  def rejects: Boolean = residuals.nonEmpty || filters.nonEmpty
+  /** Whether some positions are no rows of the result, or results have none: those of a bag. */
+  def rejects: Boolean = residuals.nonEmpty || filters.nonEmpty || spec.isBag
 
   def tree(cell: Int): CellTree = new CellTree(spec, stores, cell, cacheMaxBytes, running)
 

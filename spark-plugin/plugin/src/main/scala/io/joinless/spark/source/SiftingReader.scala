@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 /** Candidates of one cell for a sample, where some combinations are rejected: positions are drawn
   * until enough are rows of the result.
   *
-  * If few are, all results are enumerated instead. What was drawn before stays valid: the keys up
+  * If few are, all results are enumerated instead, and so are those of a bag. What was drawn before stays valid: the keys up
   * to the last one are known, and the other results get keys above it. So it does not matter to the
   * sample when the walk begins.
   *
@@ -36,13 +36,19 @@ final private class SiftingReader(
   private[this] val foundOf = mutable.HashMap.empty[Seq[Int], Long]
 
   override protected def open(): Iterator[InternalRow] = {
-    val (tree, all) = positions.ownPositions()
-    val keyed = new KeyedPositions(all.total, replacement, CellSeed(seed, cell))
-    val isDone = drawFrom(tree, all, keyed)
-    if (!isDone && replacement) walkTwice(tree, keyed)
-    else if (!isDone) walk(tree, keyed)
+    if (scan.spec.isBag) walkAll(positions.own(), keys(total = 0))
+    else {
+      val (tree, all) = positions.ownPositions()
+      val keyed = keys(all.total)
+      if (!drawFrom(tree, all, keyed)) walkAll(tree, keyed)
+    }
     found.iterator.map { case (key, row) => add(row, key) }
   }
+
+  private def keys(total: BigInt) = new KeyedPositions(total, replacement, CellSeed(seed, cell))
+
+  private def walkAll(tree: ViewTree, keyed: KeyedPositions): Unit =
+    if (replacement) walkTwice(tree, keyed) else walk(tree, keyed)
 
   /** Draws positions; false if a walk costs less. */
   private def drawFrom(tree: ViewTree, all: Positions, keyed: KeyedPositions): Boolean = {

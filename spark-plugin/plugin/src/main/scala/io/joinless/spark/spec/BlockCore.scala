@@ -1,6 +1,6 @@
 package io.joinless.spark.spec
 
-import io.joinless.engine.query.JoinTree
+import io.joinless.engine.query.{BagNode, JoinTree}
 import org.apache.spark.sql.types.DataType
 
 /** What each join block has: which rows are stored, what joins, which columns are returned, and the
@@ -21,6 +21,12 @@ trait BlockCore {
   def tree: JoinTree
   def residuals: IndexedSeq[ResidualSpec]
   def output: IndexedSeq[ColumnRef]
+
+  /** The relations are joined by intersection: their equi-join conditions form a cycle. */
+  def isBag: Boolean = tree.isInstanceOf[BagNode]
+
+  /** An equi-join condition that would make the join cyclic is checked on results. */
+  def closesCycle: Boolean = residuals.exists(_.closesCycle)
 
   /** Rows have an identity and carry weights. */
   def retractable: Boolean = inputs.exists(_.retractable)

@@ -2,7 +2,7 @@ package io.joinless.spark.spec
 
 import scala.collection.immutable.BitSet
 
-import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
+import io.joinless.engine.query.{BagNode, GeneralizedNode, JoinTree, RelationNode}
 import io.joinless.spark.spec.JsonFields._
 import io.joinless.spark.spec.JsonValues.{array, numbers}
 import org.json4s.JsonAST._
@@ -11,7 +11,8 @@ import org.json4s.JsonAST._
   *
   * In a join tree, each relation stands for exactly one node, whose attributes are the relation's;
   * a generalized node's attributes are contained in each of its children; the nodes with a given
-  * attribute are connected, that is, all but one of them share it with their parent.
+  * attribute are connected, that is, all but one of them share it with their parent. A bag is the
+  * whole tree.
   */
 private[spec] object RecordedTree {
 
@@ -19,6 +20,7 @@ private[spec] object RecordedTree {
     val relation = tree match {
       case RelationNode(r, _, _) => List("relation" -> JInt(r))
       case _: GeneralizedNode => Nil
+      case _: BagNode => List("bag" -> JBool(true))
     }
     JObject(
       relation ++ List("attributes" -> numbers(tree.attributes.toSeq: _*), "children" -> array(tree.children)(write))
@@ -27,11 +29,17 @@ private[spec] object RecordedTree {
 
   def read(json: JValue): JoinTree = {
     val attributes = BitSet.fromSpecific(list(json, "attributes").map(attribute))
-    val children = list(json, "children").map(read)
-    json \ "relation" match {
-      case JNothing => GeneralizedNode(attributes, children)
-      case r => RelationNode(number(r), attributes, children)
+    val children = list(json, "children").map(read(_))
+    (json \ "relation", json \ "bag") match {
+      case (JNothing, JNothing) => GeneralizedNode(attributes, children)
+      case (JNothing, _) => BagNode(attributes, children.map(relationOfBag))
+      case (r, _) => RelationNode(number(r), attributes, children)
     }
+  }
+
+  private def relationOfBag(tree: JoinTree): RelationNode = tree match {
+    case relation: RelationNode if relation.children.isEmpty => relation
+    case other => throw new IllegalArgumentException(s"a bag has the node ${other.attributes}, which is no relation")
   }
 
   /** Why a tree is too large, or not of the form of a tree, as a clause; None if it is neither.
@@ -42,6 +50,9 @@ private[spec] object RecordedTree {
     if (nodes.size > 4 * SpecBounds.MaxRelations) Some(s"its tree has ${nodes.size} nodes")
     else
       nodes.collectFirst {
+        case bag: BagNode if bag ne tree => "a bag is below another node"
+        case bag: BagNode if bag.attributes.size > BagNode.MaxAttributes =>
+          s"its bag has ${bag.attributes.size} attributes"
         case g: GeneralizedNode if g.children.isEmpty => "a generalized node has no children"
         case node if !node.isInstanceOf[GeneralizedNode] && node.children.exists(_.isInstanceOf[GeneralizedNode]) =>
           "a generalized node is below a relation"

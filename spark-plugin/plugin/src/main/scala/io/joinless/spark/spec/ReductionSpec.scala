@@ -2,7 +2,7 @@ package io.joinless.spark.spec
 
 import scala.collection.immutable.BitSet
 
-import io.joinless.engine.query.{JoinTree, RelationNode}
+import io.joinless.engine.query.{BagNode, JoinTree, RelationNode}
 import io.joinless.spark.errors.Mismatch
 import io.joinless.spark.spec.JsonFields._
 import io.joinless.spark.spec.JsonValues.array
@@ -88,7 +88,9 @@ object ReductionSpec extends BlockProperty[Option[ReductionSpec]]("reduction", d
     def name(x: Int) = block.attributes.lift(x).fold(s"column $x")(_.name)
     val components = reduction.components.indices
     val tops = reduction.top.preorder.collect { case RelationNode(c, attributes, _) => c -> attributes }
-    val malformed = (reduction.components :+ reduction.top).flatMap(RecordedTree.malformed(_)).headOption
+    val trees = reduction.components :+ reduction.top
+    val bag = trees.find(_.isInstanceOf[BagNode]).map(_ => "its results are counted over a bag")
+    val malformed = bag.orElse(trees.flatMap(RecordedTree.malformed(_)).headOption)
     val factors = reduction.sums ++ reduction.failures
     if (malformed.isDefined) malformed
     else if (!factors.forall(isProduct(_, block)))

@@ -118,10 +118,19 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
     assert(plan.isInstanceOf[UnaryNode] && blocks(plan).size == 1)
   }
 
-  test("a cycle is opened: the equi-join condition that closes it is checked on each result") {
-    val sql = "SELECT a.src FROM e a, e b, e c WHERE a.dst = b.src AND b.dst = c.src AND c.dst = a.src"
-    val blocks = compiled(deltas(sql)).collect {
-      case join: JoinFreeJoin => join.shape
+  private val triangle = "SELECT a.src FROM e a, e b, e c WHERE a.dst = b.src AND b.dst = c.src AND c.dst = a.src"
+
+  test("a cycle is joined by intersection") {
+    val blocks = compiled(deltas(triangle)).collect { case join: JoinFreeJoin => join.shape }
+    assert(blocks.map(_.attributes.size) == Seq(3) && blocks.forall(b => b.isBag && b.residuals.isEmpty))
+    val text = JoinTreeText(BlockSpec(blocks.head, IndexedSeq.fill(3)(1)))
+    assert(text.contains("joined by intersection on [a.src, a.dst, b.dst], class cyclic"))
+    assert(text.contains("index I(b) [src, dst]: rows of b by src and dst"))
+  }
+
+  test("with cyclic joins switched off, a cycle is opened: the condition that closes it is checked on each result") {
+    val blocks = withConf("spark.joinless.cyclicJoins.enabled" -> "false") {
+      compiled(deltas(triangle)).collect { case join: JoinFreeJoin => join.shape }
     }
     assert(blocks.map(_.attributes.size) == Seq(2) && blocks.map(_.residuals.size) == Seq(1))
     val text = JoinTreeText(BlockSpec(blocks.head, IndexedSeq.fill(2)(1)))

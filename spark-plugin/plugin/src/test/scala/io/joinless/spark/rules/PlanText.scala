@@ -1,6 +1,6 @@
 package io.joinless.spark.rules
 
-import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
+import io.joinless.engine.query.{BagNode, GeneralizedNode, JoinTree, RelationNode}
 import io.joinless.spark.plans.nodes.JoinFreeJoin
 import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.spec.{BlockShape, ColumnRef}
@@ -52,6 +52,7 @@ object PlanText {
     node match {
       case RelationNode(r, _, _) => spec.relations(r).name + below
       case GeneralizedNode(attributes, _) => attributes.mkString("[", " ", "]") + below
+      case BagNode(attributes, _) => attributes.mkString("bag [", " ", "]") + below
     }
   }
 

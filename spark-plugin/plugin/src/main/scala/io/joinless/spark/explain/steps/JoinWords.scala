@@ -19,7 +19,7 @@ final private[steps] class JoinWords(shape: BlockShape, input: Int => Step) {
     val apart = new Unlinked(facts.apart, called, r => input(r).role == Step.OneRow || isFlag(r))
     def reach(relation: Int): Step.Reach =
       if (apart.meetsAll(relation)) Step.All
-      else if (shape.residuals.nonEmpty || walks.exists(_._1 == relation)) Step.Group
+      else if (shape.isBag || shape.residuals.nonEmpty || walks.exists(_._1 == relation)) Step.Group
       else Step.Change
     Step(
       title,
@@ -100,12 +100,17 @@ final private[steps] class JoinWords(shape: BlockShape, input: Int => Step) {
     }
   }
 
-  private def cost: String = {
+  private def cost: String = if (shape.isBag) intersection
+  else {
     val results =
       if (shape.residuals.isEmpty) "one step per result that changes"
       else "one step per combination of rows with equal keys, also where a condition rejects it"
     if (walks.nonEmpty) s"$results, $reads" else if (shape.residuals.isEmpty) s"O(1), and $results" else results
   }
+
+  /** The cost of a change of a cyclic join. */
+  private def intersection: String =
+    "one step per row of the shortest list of rows with an equal key, and per row that is found by these"
 
   /** What is read of the relations above the one that changes. */
   private def reads: String = {

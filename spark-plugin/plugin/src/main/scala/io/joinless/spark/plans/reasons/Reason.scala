@@ -54,7 +54,7 @@ object Reason {
 
   val CyclicJoinGraph: Code = Code(
     "CYCLIC_JOIN_GRAPH",
-    "The relations <relations> form a cycle through <attributes>, and a cyclic block has no join tree.",
+    "The relations <relations> form a cycle through <attributes>, and <why>.",
     "Write <equations> as <conditions>: Joinless checks them on each result of the other equi-join conditions. Or leave them out, and keep " +
       "the rows for which they hold in foreachBatch; or write the join of <joined> to a table and read that as one stream."
   )

@@ -1,6 +1,6 @@
 package io.joinless.spark.rules.rewrite
 
-import io.joinless.engine.query.{CyclicCore, GyoReduction, JoinTree, TreeSearch}
+import io.joinless.engine.query.{BagNode, CyclicCore, GyoReduction, JoinTree, TreeSearch}
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.rules.blocks.{Components, Names}
@@ -84,7 +84,7 @@ final class Eligibility(
   private def splitBy(layout: BlockLayout)(implicit statics: StaticSides): Option[Reason] =
     layout.block.leaves.iterator.flatMap(leaf => BlockEnds(leaf.plan)).nextOption()
 
-  /** The recorded tree if it fits, else the best one; a cyclic block has none. */
+  /** The recorded tree if it fits, else the best one; that of a cyclic block is a bag. */
   private def tree(layout: BlockLayout): Either[Reason, JoinTree] =
     recorded.filter(fits(layout)).map(_.tree).toRight(()).left.flatMap { _ =>
       val sizes = conf.expectedRows(layout.block.leaves.map(_.name))
@@ -92,8 +92,19 @@ final class Eligibility(
       val best =
         if (by.isEmpty) TreeSearch.best(graph, sizes)
         else GyoReduction.reduce(graph).map(_ => TreeSearch.keyedBy(graph, by, sizes).get) // see SampledRows
-      best.left.map(cyclic(layout, _))
+      best.left.flatMap(core => bag(layout).toRight(cyclic(layout, core)))
     }
+
+  /** The bag of all relations of a cyclic block; None where such blocks are left to Spark. */
+  private def bag(layout: BlockLayout): Option[JoinTree] = {
+    val bag = BagNode.of(layout.hypergraph)
+    Option.when(intersects && bag.attributes.size <= BagNode.MaxAttributes)(bag)
+  }
+
+  /** Whether cyclic blocks are joined by intersection: a checkpoint goes on as it was begun. Compiled
+    * ones that are not have no cycle any more.
+    */
+  private def intersects: Boolean = compiled || recorded.exists(_.isBag) || conf.cyclicJoins
 
   /** Whether a recorded block joins its relations by the same attributes, so that its tree is one
     * of this block.
@@ -108,7 +119,10 @@ final class Eligibility(
     val attributes = "attributes" -> core.attributes.toSeq
       .map(layout.classes.attributes(_).members.map(Names.of(_, leaves)).mkString(" = "))
       .mkString(", ")
-    Reason(Reason.CyclicJoinGraph, Seq(relations, attributes) ++ WaysOutOfCycles(layout.block, core))
+    val why =
+      if (intersects) s"it has more than ${BagNode.MaxAttributes} join attributes"
+      else s"${JoinlessConf.CYCLIC_JOINS_ENABLED.key} is false"
+    Reason(Reason.CyclicJoinGraph, Seq(relations, attributes, "why" -> why) ++ WaysOutOfCycles(layout.block, core))
   }
 
   /** Refuses relations that no equi-join condition of two relations links with the others, where

@@ -1,0 +1,72 @@
+package io.joinless.engine.mutants
+
+/** Mutations of joins by intersection (algorithms A74 to A76). */
+private[mutants] object BagMutants {
+  private val indexes = "view/BagIndexes.scala"
+  private val walk = "enumerate/BagWalk.scala"
+  private val packed = "tuples/PackedKeys.scala"
+  private val level = "enumerate/Level.scala"
+  private val cursor = "enumerate/Cursor.scala"
+  private val order = "enumerate/BindingOrder.scala"
+  private val builder = "view/ViewTreeBuilder.scala"
+  private val links = "update/Links.scala"
+
+  val all: Seq[Mutant] = Seq(
+    Mutant("bag: a row is in a list once per role", indexes, "if ((before & list.roles) == 0L) list" -> "list"),
+    Mutant(
+      "bag: a row leaves a list that another role uses",
+      indexes,
+      "if ((after & list.roles) == 0L) list" -> "list"
+    ),
+    Mutant(
+      "bag: a deleted row stays in lists",
+      links,
+      "    if (node.bag != null) node.bag.unlink(node.relation, row)\n" -> ""
+    ),
+    Mutant("bag: a row is in its last role only", indexes, "before | 1L << relation" -> "1L << relation"),
+    Mutant("bag: a row leaves all roles at once", indexes, "member.roles(row) & ~(1L << relation)" -> "0L"),
+    Mutant(
+      "bag: a row counts in every role of its input",
+      indexes,
+      "present == null || (present(row) >>> relation & 1L) != 0L" -> "true"
+    ),
+    Mutant("bag: only the first relation has all rows", builder, "if (first(r)) node.vs" -> "if (r == 0) node.vs"),
+    Mutant("bag: other bound attributes are not compared", walk, "(isExact || agrees(member, row, bound))" -> "true"),
+    Mutant("bag: roles are not compared", walk, "member.has(row) && " -> ""),
+    Mutant(
+      "bag: attributes that were bound before are forgotten",
+      walk,
+      "      boundAttributes(l) = boundAttributes(l - 1)\n" -> ""
+    ),
+    Mutant(
+      "bag: attributes of the row before are not bound",
+      walk,
+      "    boundAttributes(l) |= member.attributeSet\n" -> ""
+    ),
+    Mutant("bag: the chosen relation is not the next", walk, "    levels(best) = levels(l)\n" -> ""),
+    Mutant(
+      "bag: the list of another relation is walked",
+      walk,
+      "if (count < fewest) {\n        best" -> "if (true) {\n        best"
+    ),
+    Mutant(
+      "bag: a missing key is the first one",
+      walk,
+      "foundKey = member.find(ids)" -> "foundKey = math.max(member.find(ids), 0)"
+    ),
+    Mutant("bag: conditions are evaluated too early", walk, "(readBy(i) & ~now) == 0L && " -> ""),
+    Mutant("bag: conditions are never evaluated", walk, "(readBy(i) & ~before) != 0L" -> "false"),
+    Mutant(
+      "bag: runs whatever the conditions",
+      walk,
+      "val isPlain: Boolean = conditions.isEmpty" -> "val isPlain: Boolean = true"
+    ),
+    Mutant("bag: ids of one word are added up", packed, "<< ((i & 1) << 5)" -> "<< 0"),
+    Mutant("bag: a key has the ids of the last one", packed, "java.util.Arrays.fill(buffer, 0L)" -> "()"),
+    Mutant("bag: candidates of the list before are kept", level, "    offers = 0\n" -> ""),
+    Mutant("bag: the last candidate is left out", level, "end = offers - 1" -> "end = offers - 2"),
+    Mutant("bag: the start is not bound", cursor, "    if (bag != null) bag.begin(tuples)\n" -> ""),
+    Mutant("bag: two innermost lists", cursor, "if (bag == null && last > 0 && " -> "if (last > 0 && "),
+    Mutant("bag: rows that count twice in a list that became the last", order, "if (bag != null) 0 else {" -> "{")
+  )
+}

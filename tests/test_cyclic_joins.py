@@ -1,0 +1,74 @@
+"""Seeded random queries whose equi-join conditions form cycles, over random streams and change
+streams: after every batch, the output equals DuckDB's and Spark's batch SQL.
+
+Every sixth seed is a streaming query; for the others the micro-batches are played without one. Half
+are restarted in the middle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+import joinless
+from conftest import ROOT
+from support import sql_case
+from support.ahead import run_ahead
+from support.changes import check_change_batches, check_changes, random_changes
+from support.generate import random_case
+from support.run import check_batches, check_case
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "cycle_seed" in metafunc.fixturenames:
+        first = metafunc.config.getoption("--first-seed")
+        metafunc.parametrize("cycle_seed", range(first, first + metafunc.config.getoption("--cyclic-queries")))
+
+
+@pytest.fixture(scope="module")
+def ahead(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[int, Future[None]]]:
+    """The seeds, run ahead."""
+    folder = tmp_path_factory.mktemp("cycles")
+
+    def run(seed: int) -> None:
+        case = random_case(seed, relations=(3, 6), cycles=True)
+        played = seed % 6 != 0
+        try:
+            (check_batches if played else check_case)(spark, case, folder / f"{case.name}-appends")
+        except BaseException:
+            sql_case.save(sql_case.of_appends(case), ROOT / ".build" / "failing-cases" / f"{case.name}.case")
+            raise
+        try:
+            check = check_change_batches if played else check_changes
+            check(spark, case, seed, folder / f"{case.name}-changes", "change_type")
+        except AnalysisException as e:
+            if "for reason THROWING_KEY" not in str(e):  # refused by name, as documented
+                raise
+        except BaseException:
+            failing = sql_case.of_changes(case, random_changes(case, seed))
+            sql_case.save(failing, ROOT / ".build" / "failing-cases" / f"changes-{case.name}.case")
+            raise
+
+    yield from run_ahead(request, "cycle_seed", run)
+
+
+def test_every_batch_equals_batch_sql_and_duckdb(cycle_seed: int, ahead: dict[int, Future[None]]) -> None:
+    ahead[cycle_seed].result()
+
+
+def test_most_queries_are_joined_by_intersection(spark: SparkSession, tmp_path: Path) -> None:
+    session = spark.newSession()
+    intersected = 0
+    for seed in range(12):
+        case = random_case(seed, relations=(3, 6), cycles=True)
+        for table in case.tables:
+            session.readStream.schema(table.schema).parquet(str(tmp_path)).createOrReplaceTempView(table.name)
+        intersected += "joined by intersection" in joinless.explain(session.sql(case.sql)).text
+    assert intersected >= 6
