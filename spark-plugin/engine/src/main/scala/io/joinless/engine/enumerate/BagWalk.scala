@@ -35,6 +35,7 @@ final private[enumerate] class BagWalk(
 
   /** The id of each bound attribute's value. */
   private[this] val ids = new Array[Int](bag.attributes)
+  private[this] val buffer = new Array[Long](bag.attributes)
 
   // before each level: the attributes and the relations (bit sets) that are bound
   private[this] val boundAttributes = new Array[Long](levels.length + 1)
@@ -107,7 +108,7 @@ final private[enumerate] class BagWalk(
     if (known == 0L) { if (tree.relation(member.relation).vs == null) Int.MaxValue else Int.MaxValue - 1 }
     else if (known == member.attributeSet) {
       foundLists = member.all.rows
-      foundKey = member.find(ids)
+      foundKey = member.find(ids, buffer)
       if (foundKey < 0) 0 else foundLists.count(foundKey)
     } else {
       var fewest = Int.MaxValue

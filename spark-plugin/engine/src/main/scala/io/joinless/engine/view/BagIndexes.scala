@@ -146,9 +146,11 @@ private[engine] object BagIndexes {
     /** Whether the relation has a row that is in one of its lists. */
     def has(row: Int): Boolean = present == null || (present(row) >>> relation & 1L) != 0L
 
-    /** The key in `all` with these ids of attributes; −1 if no row has it. */
-    def find(ids: Array[Int]): Int =
-      if (packed == null) ids(attributes(0)) else packed.find(all.keys.index, ids, attributes)
+    /** The key in `all` with these ids of attributes; −1 if no row has it. `buffer` has a word for each
+      * attribute.
+      */
+    def find(ids: Array[Int], buffer: Array[Long]): Int =
+      if (packed == null) ids(attributes(0)) else packed.find(all.keys.index, ids, attributes, buffer)
 
     private[BagIndexes] def roles(row: Int): Long = if (present == null) 0L else present(row)
     private[BagIndexes] def set(row: Int, roles: Long): Unit = if (present != null) present(row) = roles

@@ -52,7 +52,7 @@ private[mutants] object BagMutants {
     Mutant(
       "bag: a missing key is the first one",
       walk,
-      "foundKey = member.find(ids)" -> "foundKey = math.max(member.find(ids), 0)"
+      "foundKey = member.find(ids, buffer)" -> "foundKey = math.max(member.find(ids, buffer), 0)"
     ),
     Mutant("bag: conditions are evaluated too early", walk, "(readBy(i) & ~now) == 0L && " -> ""),
     Mutant("bag: conditions are never evaluated", walk, "(readBy(i) & ~before) != 0L" -> "false"),
@@ -62,7 +62,7 @@ private[mutants] object BagMutants {
       "val isPlain: Boolean = conditions.isEmpty" -> "val isPlain: Boolean = true"
     ),
     Mutant("bag: ids of one word are added up", packed, "<< ((i & 1) << 5)" -> "<< 0"),
-    Mutant("bag: a key has the ids of the last one", packed, "java.util.Arrays.fill(buffer, 0L)" -> "()"),
+    Mutant("bag: a key has the ids of the last one", packed, "if ((i & 1) == 0) word else into" -> "into"),
     Mutant("bag: candidates of the list before are kept", level, "    offers = 0\n" -> ""),
     Mutant("bag: the last candidate is left out", level, "end = offers - 1" -> "end = offers - 2"),
     Mutant("bag: the start is not bound", cursor, "    if (bag != null) bag.begin(tuples)\n" -> ""),

@@ -75,9 +75,9 @@ final private class Generators(random: Random, large: Boolean, bags: Boolean = f
     }
   }
 
-  /** Up to four of the first attributes; mostly two. */
+  /** Up to four of the first attributes; mostly two, rarely none. */
   private def someOf(attributes: Int): scala.collection.immutable.BitSet = {
-    val size = Seq(0, 1, 2, 2, 2, 2, 3, 4)(random.nextInt(8))
+    val size = if (chance(0.03)) 0 else Seq(1, 2, 2, 2, 2, 2, 3, 4)(random.nextInt(8))
     scala.collection.immutable.BitSet.fromSpecific(Seq.fill(size)(random.nextInt(attributes)))
   }
 
