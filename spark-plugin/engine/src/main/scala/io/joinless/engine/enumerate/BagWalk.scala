@@ -7,19 +7,20 @@ import io.joinless.engine.view.{BagIndexes, ViewTree}
 /** Binds the relations of a bag one after the other, each to the rows that agree with all rows that
   * are bound already. From the row R(1,2) of the triangle R(a,b) ⋈ S(b,c) ⋈ T(c,a):
   * {{{
-  *          S by b = 2     T by a = 1
+  * S by b = 2     T by a = 1
   * rows     5,000          3              T is bound next: each of its rows binds c
-  *          S by (b,c)                    then S, by one probe for each
+  * S by (b,c)                    then S, by one probe for each
   * }}}
   * The order is chosen anew for each combination of bound rows: the relation with the fewest
   * candidates is next. So a value that no other relation has ends the combination at once, and a
   * change of a triangle costs the shorter of two lists, never their product.
   *
-  * Candidates are the shortest list among those of the relation's bound attributes, without the rows
-  * that differ in another one. If all of its attributes are bound, they are found by one probe.
+  * Candidates are the shortest list among those of the relation's bound attributes, without the
+  * rows that differ in another one. If all of its attributes are bound, they are found by one
+  * probe.
   *
   * @param levels of the relations to bind, in any order; those behind the level that is entered are
-  *     reordered
+  *   reordered
   * @param start the relation whose row is bound before the first level; −1 if there is none
   */
 final private[enumerate] class BagWalk(
@@ -49,7 +50,8 @@ final private[enumerate] class BagWalk(
   private[this] var foundLists: IntLists = null
   private[this] var foundKey = 0
 
-  /** Whether every row that a level binds is part of as many results as the following levels find. */
+  /** Whether every row that a level binds is part of as many results as the following levels find.
+    */
   val isPlain: Boolean = conditions.isEmpty
 
   /** Begins with the bound row of the relation `start`, if there is one. */

@@ -13,7 +13,7 @@ import io.joinless.engine.view.{ViewNode, ViewTree}
   * level  binds  from       list                        turns
   * 0      T      S(10,7)    V_s of T under the key 7    (7,6)
   * 1      R      S(10,7)    V_s of R under the key 10   (1,10)   then (2,10)
-  *                                                      └─ (1,10,7,6)  └─ (2,10,7,6)
+  * └─ (1,10,7,6)  └─ (2,10,7,6)
   * }}}
   * No tuple of [B] is bound: R is found under the key that S has towards it ([[BindingOrder]]). The
   * innermost level advances for every result. Its list lies in contiguous pieces of memory. The
@@ -25,11 +25,11 @@ import io.joinless.engine.view.{ViewNode, ViewTree}
   * In a bag no level's list is known before: the relation that the next level binds, and its
   * candidates, are chosen when it is entered ([[BagWalk]]).
   *
-  * Invariant, but for bags: no list is empty (except the root's, if there is no result at all), since going up
-  * follows live tuples and going down alive ones. So each combination bound down to the last level
-  * is a result, if the residuals accept it. Cost: without residuals, at most two moves per level
-  * between two results; with residuals, between two combinations. The tree must not change during
-  * the enumeration.
+  * Invariant, but for bags: no list is empty (except the root's, if there is no result at all),
+  * since going up follows live tuples and going down alive ones. So each combination bound down to
+  * the last level is a result, if the residuals accept it. Cost: without residuals, at most two
+  * moves per level between two results; with residuals, between two combinations. The tree must not
+  * change during the enumeration.
   *
   * After `next()` has returned true, `tuples(r)` is the row of relation r. `changed` has a bit for
   * each relation whose row may differ from that of the previous result, and for each pointer to

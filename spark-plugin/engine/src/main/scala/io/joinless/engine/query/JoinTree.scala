@@ -8,8 +8,8 @@ import scala.collection.immutable.BitSet
   * For each attribute the nodes that contain it are connected. A [[RelationNode]] represents one
   * relation of the join block. A [[GeneralizedNode]] represents no relation: its attributes are
   * contained in each of its children, which join on them. So the separator below a generalized node
-  * is the node's own attributes, and its parent, if any, is generalized too. A [[BagNode]] is a whole
-  * tree: that of relations whose graph is cyclic.
+  * is the node's own attributes, and its parent, if any, is generalized too. A [[BagNode]] is a
+  * whole tree: that of relations whose graph is cyclic.
   *
   * Height counts the relation nodes on a path from a leaf to the root, not the generalized ones;
   * depth counts the relation nodes strictly above (algorithms A3, A4).
@@ -71,7 +71,8 @@ final case class RelationNode(relation: Int, attributes: BitSet, children: Index
 final case class GeneralizedNode(attributes: BitSet, children: IndexedSeq[JoinTree]) extends JoinTree
 
 /** All relations of a block, joined by intersection: a decomposition of one bag, with all
-  * attributes. No relation is above another, so none has views ([[io.joinless.engine.view.BagIndexes]]).
+  * attributes. No relation is above another, so none has views
+  * ([[io.joinless.engine.view.BagIndexes]]).
   */
 final case class BagNode(attributes: BitSet, children: IndexedSeq[RelationNode]) extends JoinTree
 

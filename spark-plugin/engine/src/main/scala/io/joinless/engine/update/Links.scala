@@ -13,7 +13,7 @@ private[engine] object Links {
 
   /** Adds a row, which lies in the arena, to the lists of `node`; sets its support count. */
   def link(node: RelationViews, row: Int): Unit = {
-    if (node.bag != null) node.bag.link(node.relation, row)
+    if (node.bag != null) BagLinks.link(node.bag, node.relation, row)
     if (node.toParent != null) { val _ = node.toParent.findOrAdd(row, row) }
     if (node.childCount > 0) {
       var supporting = 0 // children
@@ -41,7 +41,7 @@ private[engine] object Links {
     * were last changed.
     */
   def unlink(node: RelationViews, row: Int): Unit = {
-    if (node.bag != null) node.bag.unlink(node.relation, row)
+    if (node.bag != null) BagLinks.unlink(node.bag, node.relation, row)
     if (node.childCount > 0) {
       var c = 0
       while (c < node.childCount) {

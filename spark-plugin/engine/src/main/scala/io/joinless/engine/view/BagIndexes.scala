@@ -20,7 +20,7 @@ import io.joinless.engine.tuples.{IntLists, KeyField, KeyIndex, NotedKeys, Packe
   * says in which roles it is.
   *
   * Space: for each row, a constant number of ints per attribute of its input's relations; nothing
-  * of any result. Cost of a change: one push or removal per list.
+  * of any result. Only the package `update` changes them.
   */
 final private[engine] class BagIndexes(block: BlockDef, keys: EdgeKeys) {
   import BagIndexes._
@@ -75,32 +75,6 @@ final private[engine] class BagIndexes(block: BlockDef, keys: EdgeKeys) {
     lists.sortBy(_.columns.size).map(_.keys).distinct
   }
 
-  /** Adds a row to a relation. */
-  def link(relation: Int, row: Int): Unit = {
-    val member = members(relation)
-    val before = member.roles(row)
-    member.set(row, before | 1L << relation)
-    var i = 0
-    while (i < member.lists.length) {
-      val list = member.lists(i)
-      if ((before & list.roles) == 0L) list.rows.push(list.keys.findOrAdd(row, row), row)
-      i += 1
-    }
-  }
-
-  /** Removes a row from a relation. */
-  def unlink(relation: Int, row: Int): Unit = {
-    val member = members(relation)
-    val after = member.roles(row) & ~(1L << relation)
-    member.set(row, after)
-    var i = 0
-    while (i < member.lists.length) {
-      val list = member.lists(i)
-      if ((after & list.roles) == 0L) list.rows.remove(list.keys.noted(row), row)
-      i += 1
-    }
-  }
-
   /** Heap held, without the indexes of keys, which are those of `keys`. */
   def bytes: Long =
     byField.valuesIterator.map(l => l.rows.bytes + l.keys.noted.bytes).sum +
@@ -116,7 +90,7 @@ private[engine] object BagIndexes {
   final class RowsByKey(val columns: IndexedSeq[(KeyIndex, KeyField)], val keys: TupleKeys, val rows: IntLists) {
 
     /** The relations (bit set) that use these lists. */
-    private[BagIndexes] var roles: Long = 0L
+    private[engine] var roles: Long = 0L
   }
 
   /** What is stored of a relation of a bag.
@@ -125,8 +99,8 @@ private[engine] object BagIndexes {
     * @param single the rows by each of these
     * @param all the rows by all of them; null if it has none
     * @param packed the key of `all`; null if that is a key of one attribute
-    * @param present by row, the relations (bit set) of the input that have it; null if the input has
-    *     one relation
+    * @param present by row, the relations (bit set) of the input that have it; null if the input
+    *   has one relation
     */
   final class BagMember(
       val relation: Int,
@@ -146,13 +120,15 @@ private[engine] object BagIndexes {
     /** Whether the relation has a row that is in one of its lists. */
     def has(row: Int): Boolean = present == null || (present(row) >>> relation & 1L) != 0L
 
-    /** The key in `all` with these ids of attributes; −1 if no row has it. `buffer` has a word for each
-      * attribute.
+    /** The key in `all` with these ids of attributes; −1 if no row has it. `buffer` has a word for
+      * each attribute.
       */
     def find(ids: Array[Int], buffer: Array[Long]): Int =
       if (packed == null) ids(attributes(0)) else packed.find(all.keys.index, ids, attributes, buffer)
 
-    private[BagIndexes] def roles(row: Int): Long = if (present == null) 0L else present(row)
-    private[BagIndexes] def set(row: Int, roles: Long): Unit = if (present != null) present(row) = roles
+    /** The relations (bit set) of the input that have the row; none if the input has one relation.
+      */
+    private[engine] def roles(row: Int): Long = if (present == null) 0L else present(row)
+    private[engine] def setRoles(row: Int, roles: Long): Unit = if (present != null) present(row) = roles
   }
 }

@@ -85,8 +85,8 @@ object Invariants {
     )
   }
 
-  /** I10 each list of a bag's relation has the relation's rows, each once and under its key; other rows
-    * in it are those of relations that share it. Returns the rows.
+  /** I10 each list of a bag's relation has the relation's rows, each once and under its key; other
+    * rows in it are those of relations that share it. Returns the rows.
     */
   private def checkMember(tree: ViewTree, member: BagIndexes.BagMember): Set[Int] = {
     val node = tree.relation(member.relation)

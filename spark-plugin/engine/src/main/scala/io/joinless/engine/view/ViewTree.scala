@@ -8,8 +8,9 @@ import io.joinless.engine.tuples.{InlinedWords, KeyIndex, NotedKeys, PagedLongs,
   *
   * Rows are stored once, in the arena of their input. Each relation (role) has a [[RelationViews]]
   * of lists over row ids, each generalized node of the join tree a [[GeneralizedViews]] over its
-  * keys. The relations of a [[BagNode]] have [[BagIndexes]] instead. Only the package `update` changes them; `enumerate` reads. Space: for each row and role, a
-  * constant number of ints per incident edge of the tree (architecture D4).
+  * keys. The relations of a [[BagNode]] have [[BagIndexes]] instead. Only the package `update`
+  * changes them; `enumerate` reads. Space: for each row and role, a constant number of ints per
+  * incident edge of the tree (architecture D4).
   *
   * Not thread safe. Node `r < relations` belongs to relation `r`, since a cursor returns a node's
   * tuple as the row of that relation; generalized nodes follow.

@@ -10,21 +10,22 @@ private[mutants] object BagMutants {
   private val order = "enumerate/BindingOrder.scala"
   private val builder = "view/ViewTreeBuilder.scala"
   private val links = "update/Links.scala"
+  private val bagLinks = "update/BagLinks.scala"
 
   val all: Seq[Mutant] = Seq(
-    Mutant("bag: a row is in a list once per role", indexes, "if ((before & list.roles) == 0L) list" -> "list"),
+    Mutant("bag: a row is in a list once per role", bagLinks, "if ((before & list.roles) == 0L) list" -> "list"),
     Mutant(
       "bag: a row leaves a list that another role uses",
-      indexes,
+      bagLinks,
       "if ((after & list.roles) == 0L) list" -> "list"
     ),
     Mutant(
       "bag: a deleted row stays in lists",
       links,
-      "    if (node.bag != null) node.bag.unlink(node.relation, row)\n" -> ""
+      "    if (node.bag != null) BagLinks.unlink(node.bag, node.relation, row)\n" -> ""
     ),
-    Mutant("bag: a row is in its last role only", indexes, "before | 1L << relation" -> "1L << relation"),
-    Mutant("bag: a row leaves all roles at once", indexes, "member.roles(row) & ~(1L << relation)" -> "0L"),
+    Mutant("bag: a row is in its last role only", bagLinks, "before | 1L << relation" -> "1L << relation"),
+    Mutant("bag: a row leaves all roles at once", bagLinks, "member.roles(row) & ~(1L << relation)" -> "0L"),
     Mutant(
       "bag: a row counts in every role of its input",
       indexes,

@@ -45,8 +45,9 @@ object Mutant {
 
   private val survives = "n.vs.count(key) > n.dying(key) && n.isLiveAbove(key)"
 
-  /** Those of trees whose results are enumerated, those of bags ([[BagMutants]]), those of sums ([[SumMutants]]), of samples
-    * ([[SampleMutants]]) and of what is drawn for them ([[DrawMutants]]).
+  /** Those of trees whose results are enumerated, those of bags ([[BagMutants]]), those of sums
+    * ([[SumMutants]]), of samples ([[SampleMutants]]) and of what is drawn for them
+    * ([[DrawMutants]]).
     */
   val all: Seq[Mutant] = enumerated ++ BagMutants.all ++ SumMutants.all ++ SampleMutants.all ++ DrawMutants.all
 

@@ -6,8 +6,8 @@ import io.joinless.spark.rules.blocks.JoinBlock
 import io.joinless.spark.rules.rewrite.{BlockLayout, WaysOutOfCycles}
 import io.joinless.spark.spec.BlockShape
 
-/** How blocks whose equi-join conditions form a cycle are joined, where changes are requested: Spark
-  * cannot run them.
+/** How blocks whose equi-join conditions form a cycle are joined, where changes are requested:
+  * Spark cannot run them.
   *
   * They are joined by intersection. Samples are drawn by counts, which need views, so there, and
   * where the setting says so, the cycle is opened: the condition that closes it is checked on each
@@ -17,7 +17,8 @@ import io.joinless.spark.spec.BlockShape
   */
 final private[compile] class CyclicBlocks(conf: JoinlessConf, recorded: => Seq[BlockShape]) {
 
-  /** The layout of a block, by `layoutOf`; a cycle is in it only if it is joined by intersection. */
+  /** The layout of a block, by `layoutOf`; a cycle is in it only if it is joined by intersection.
+    */
   def apply(block: JoinBlock, consumer: Consumer)(layoutOf: JoinBlock => BlockLayout): BlockLayout = {
     val closed = layoutOf(block)
     GyoReduction.reduce(closed.hypergraph).fold(

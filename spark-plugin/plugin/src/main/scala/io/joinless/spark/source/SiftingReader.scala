@@ -11,9 +11,9 @@ import org.apache.spark.sql.catalyst.InternalRow
 /** Candidates of one cell for a sample, where some combinations are rejected: positions are drawn
   * until enough are rows of the result.
   *
-  * If few are, all results are enumerated instead, and so are those of a bag. What was drawn before stays valid: the keys up
-  * to the last one are known, and the other results get keys above it. So it does not matter to the
-  * sample when the walk begins.
+  * If few are, all results are enumerated instead, and so are those of a bag. What was drawn before
+  * stays valid: the keys up to the last one are known, and the other results get keys above it. So
+  * it does not matter to the sample when the walk begins.
   *
   * @param firstDraws so many positions are looked at before a walk is thought of
   * @param mostDraws a walk begins if more positions than that would have to be looked at
