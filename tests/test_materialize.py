@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 import re
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,53 @@ def test_a_table_that_holds_rows_is_filled_as_its_error_advises(shop: Shop) -> N
     shop.session.sql(statement[1])
     materialized(shop, PER_CITY, "full")
     shop.check("full", PER_CITY, advice)
+
+
+def test_a_view_whose_tables_are_gone_says_what_to_do(shop: Shop) -> None:
+    shop.fill(customers=2, items=2, orders=3)
+    spark, orders, view = shop.session, shop.at("orders"), shop.at("per_item")
+    text = f"SELECT item, COUNT(*) AS n FROM {orders} GROUP BY item"
+    running = joinless.materialize(text, view, trigger="0 seconds")
+    running.processAllAvailable()
+    with pytest.raises(joinless.ViewError, match="keeps the result of another SELECT") as other:
+        joinless.materialize(text.replace("COUNT(*)", "MAX(id)"), view)
+    assert other.value.getCondition() == "JOINLESS_VIEW.RUNNING_OTHER"
+    rows = spark.table(orders).collect()
+    schema = spark.table(orders).schema
+    shutil.rmtree(shop.folder / "orders")
+    with pytest.raises(StreamingQueryException):
+        running.awaitTermination(60)
+    error = joinless.error(running)
+    assert error is not None
+    assert error.getCondition() == "JOINLESS_VIEW.TABLES"
+    assert "_delta_log does not exist" in str(error)
+    (advice,) = joinless.status(view).collect()[0]["advice"]
+    assert "joinless.replace" in advice
+    spark.createDataFrame(rows[1:], schema).write.format("delta").save(str(shop.folder / "orders"))
+    joinless.replace(view, trigger="availableNow").awaitTermination()
+    shop.check("per_item", text, str(error))
+    # its checkpoint is lost
+    for folder in (shop.folder / "per_item").glob("_joinless*"):
+        shutil.rmtree(folder)
+    lost = refused(shop, text, view)
+    assert lost.getCondition() == "JOINLESS_VIEW.NO_CHECKPOINT"
+    joinless.replace(view, trigger="availableNow").awaitTermination()
+    shop.check("per_item", text, str(lost))
+
+
+def refused(shop: Shop, text: str, view: str) -> joinless.ViewError:
+    """The error with which a view is not started."""
+    with pytest.raises(joinless.ViewError) as raised:
+        joinless.materialize(text, view, trigger="availableNow")
+    return raised.value
+
+
+def test_random_columns_are_refused_by_the_advice_that_can_be_followed(shop: Shop) -> None:
+    shop.fill(customers=2, items=2, orders=3)
+    joined = f"{shop.at('orders')} o JOIN {shop.at('customers')} c ON o.customer = c.id"
+    for text in (f"SELECT o.id, rand() AS r FROM {joined}", f"SELECT id, rand() AS r FROM (SELECT o.id FROM {joined})"):
+        with pytest.raises(AnalysisException, match="NONDETERMINISTIC_EXPRESSION"):
+            joinless.materialize(text, shop.at("random"))
 
 
 def test_batch_0_that_is_in_the_table_but_not_in_the_checkpoint_goes_on(shop: Shop) -> None:

@@ -79,7 +79,7 @@ def test_what_was_changed_behind_its_back_is_found(shop: Shop) -> None:
     assert (found.missing, found.extra, found.rounded, found.is_equal) == (copies, 2, 0, False)
     assert found.rows == sum(rows.values()) - copies + 2
     assert set(map(tuple, found.differences.collect())) == {(*row, 0, copies), ("Nowhere", None, 2, 0)}
-    assert f"{copies} rows are missing and 2 are extra after batch 0" in str(found)
+    assert f"{copies} rows are missing and 2 extra after batch 0" in str(found)
     spark.sql(f"RESTORE bought TO VERSION AS OF {found.version - 2}")
     assert joinless.verify("bought").is_equal
 
@@ -178,3 +178,23 @@ def test_a_start_that_is_refused_leaves_the_record(shop: Shop) -> None:
     recorded = {row["key"]: row["value"] for row in spark.sql("SHOW TBLPROPERTIES per_city").collect()}
     assert recorded["joinless.query"] == PER_CITY
     assert recorded["joinless.database"] == "spark_catalog.verified"
+
+
+def test_a_view_is_compared_in_its_own_time_zone(shop: Shop) -> None:
+    spark = shop.session
+    spark.sql("CREATE TABLE clicks (id INT, ts TIMESTAMP) USING delta")
+    spark.sql("INSERT INTO clicks VALUES (1, TIMESTAMP'2026-01-01 23:30:00'), (2, TIMESTAMP'2026-01-02 10:00:00')")
+    per_day = "SELECT DATE(ts) AS day, COUNT(*) AS n FROM clicks GROUP BY DATE(ts)"
+    kept(per_day, "per_day")
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    try:
+        spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+        assert joinless.verify("per_day").is_equal
+        spark.sql("UPDATE per_day SET n = 5 WHERE day = DATE'2026-01-01'")
+        found = joinless.verify("per_day")
+        assert (found.missing, found.extra) == (1, 1)
+        assert {row["n"] for row in found.differences.collect()} == {1, 5}
+        assert "1 row is missing and 1 extra" in str(found)
+        assert spark.conf.get("spark.sql.session.timeZone") == "Asia/Tokyo"
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", str(zone))

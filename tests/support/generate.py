@@ -54,7 +54,13 @@ def random_case(
     for attempt in range(40):
         tables = _random_tables(rng, seed, sources, rows, batches, nulls)
         sql = random_query(rng, tables, count, connected, cycles)
-        case = Case(f"{'cycle' if cycles else 'seed'}-{seed}", tables, sql, PARTITIONS[seed % len(PARTITIONS)], 1 if rng.random() < 0.4 else None)
+        case = Case(
+            f"{'cycle' if cycles else 'seed'}-{seed}",
+            tables,
+            sql,
+            PARTITIONS[seed % len(PARTITIONS)],
+            1 if rng.random() < 0.4 else None,
+        )
         results = oracles.duckdb_count(case, MAX_RESULTS + 1)
         if results > MAX_RESULTS:
             rows = max(4, rows * 2 // 3)

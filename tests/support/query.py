@@ -52,7 +52,7 @@ class _Query:
         self.connected = connected
         self.cycles = cycles
         self.commas = rng.random() < 0.25
-        self.crosses = cycles or not connected and rng.random() < 0.12
+        self.crosses = cycles or (not connected and rng.random() < 0.12)
         self.bushy = 0.0 if self.commas else rng.choice((0.0, 0.4))
         self.wraps = rng.choice((0.0, 0.0, 0.3))
 

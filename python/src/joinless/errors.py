@@ -116,7 +116,19 @@ PACKAGE = {
 #: Conditions of the plugin that say what is wrong with a view that is named.
 VIEW = {
     f"JOINLESS_VIEW.{what}"
-    for what in ("COLUMNS", "NOT_A_VIEW", "NO_BATCH", "NO_NEW_QUERY", "NO_QUERY", "OTHER_DATABASE", "PATH", "RUNNING")
+    for what in (
+        "COLUMNS",
+        "NOT_A_VIEW",
+        "NO_BATCH",
+        "NO_CHECKPOINT",
+        "NO_NEW_QUERY",
+        "NO_QUERY",
+        "OTHER_DATABASE",
+        "PATH",
+        "RUNNING",
+        "RUNNING_OTHER",
+        "TABLES",
+    )
 }
 
 

@@ -237,8 +237,9 @@ def error(query: StreamingQuery | str) -> PySparkException | None:
 
     Spark wraps an error inside a stream as ``STREAM_FAILED``. This function finds the cause. An
     error of Joinless is returned as a `JoinlessError`, also if a function given to ``foreachBatch``
-    raised it, or if only texts of errors are left, as on Spark Connect. If there is none, it is the
-    first error of Spark or Delta that has a condition, such as ``DIVIDE_BY_ZERO``. All have
+    raised it, or if only texts of errors are left, as on Spark Connect. A view whose tables are gone,
+    or were created anew, has the error ``JOINLESS_VIEW.TABLES``. If there is none, it is the first
+    error of Spark or Delta that has a condition, such as ``DIVIDE_BY_ZERO``. All have
     ``getCondition()``, ``getMessageParameters()`` and ``getSqlState()``. For an error without a
     condition, such as one that your own function raised, the function returns None: call
     ``query.exception()``.
@@ -259,6 +260,8 @@ def error(query: StreamingQuery | str) -> PySparkException | None:
         return raised
     for parts in filter(None, map(_CONDITION_IN_TEXT.search, texts)):
         return JoinlessError(parts[1], parts[2], None, parts[3])
+    if of_tables := _CONDITION_IN_TEXT.search(_jvm.failure_of_tables(running) or ""):
+        return JoinlessError(of_tables[1], of_tables[2], None, of_tables[3])
     of_spark = _of_spark(causes) or _of_spark(_causes_in_function(texts)) or _error_at_end(texts)
     return of_spark or _error_at_end([_jvm.failure(running) or ""])
 

@@ -46,7 +46,11 @@ class Verification:
         there = f"{self.view}, version {self.version}, {self.rows} rows"
         if self.is_equal:
             return f"{there}: equal to its query after batch {self.batch}"
-        return f"{there}: {self.missing} rows are missing and {self.extra} are extra after batch {self.batch}"
+        return f"{there}: {_rows(self.missing)} missing and {self.extra} extra after batch {self.batch}"
+
+
+def _rows(number: int) -> str:
+    return "1 row is" if number == 1 else f"{number} rows are"
 
 
 def verify(view: str, query: str | None = None) -> Verification:

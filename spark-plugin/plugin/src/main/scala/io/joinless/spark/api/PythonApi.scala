@@ -141,6 +141,11 @@ object PythonApi {
   /** Why a query has stopped, as `[CONDITION] text`; null while it runs, and if it was stopped. */
   def failure(query: StreamingQuery): String = Failure.line(query).orNull
 
+  /** Why the query of a view has stopped, where that lies in its tables, as `[CONDITION] text`; null
+    * otherwise.
+    */
+  def failureOfTables(query: StreamingQuery): String = Failure.ofTables(query).map(_.getMessage).orNull
+
   /** What views are doing, a row for each.
     *
     * @param views the tables of views; null for all views of the current database

@@ -18,6 +18,10 @@ final class CommittedState private (logs: CheckpointLogs, val checkpoint: String
   /** Our join blocks and groups, and whether other operators have state. */
   lazy val operators: OperatorMetadata.Found = OperatorMetadata.read(logs.session, logs.state, batch)
 
+  /** The time zone by which the query has computed values; None if it has none that depend on it. */
+  def zone: Option[String] =
+    (operators.ours.flatMap(_.spec.shape.meaning.flatMap(_.zone)) ++ operators.groups.flatMap(_.shape.zone)).headOption
+
   /** The logs of a block's cells. */
   def stores(block: Recorded): CommittedStores =
     stores(block.operator, ChangeLog.KeySchema, None, ChangeLog.ValueSchema)

@@ -136,7 +136,8 @@ final class DeltaCompiler(
     val taken = new Streams(emission) // how operators read them is known below: `streams`
     val template = templateOf(query, taken)
     RelationNames.note(template)
-    for {
+    val read = template.collect { case ref: StreamRef => ref }
+    val compiled = for {
       _ <- DeltaCompiler.sessions(query).orElse(taken.refused).toLeft(())
       restored =
         ColumnOrder.restored(Subqueries.named(optimized(template)), recorded.toSeq.flatMap(_.orders(taken.places)))
@@ -153,6 +154,7 @@ final class DeltaCompiler(
       val unbounded = emission.unbounded(output.init, rows, streams)
       CurrentTime.shown(DeltaRows(operators, form, rows.projected, output, unbounded))
     }
+    compiled.left.map(DeltaScope.above(read.exists(taken.isChangelog)))
   }
 
   /** The optimized template; the plans of the joins that replace subqueries are optimized, too. */

@@ -17,6 +17,21 @@ object ViewErrors {
   def running(view: String, query: String, id: String): JoinlessAnalysisException =
     JoinlessErrors.analysis("JOINLESS_VIEW.RUNNING", "view" -> view, "query" -> query, "id" -> id)
 
+  /** Another query is to be started for a view that is running. */
+  def runningOther(view: String, query: String): JoinlessAnalysisException =
+    JoinlessErrors.analysis("JOINLESS_VIEW.RUNNING_OTHER", "view" -> view, "query" -> query)
+
+  /** The checkpoint of a view is gone, and its table has rows. */
+  def noCheckpoint(view: String, folder: String): JoinlessAnalysisException =
+    JoinlessErrors.analysis("JOINLESS_VIEW.NO_CHECKPOINT", "view" -> view, "folder" -> folder)
+
+  /** The tables of a view are not what they were.
+    *
+    * @param cause what was found, in a line
+    */
+  def tables(view: String, cause: String): JoinlessAnalysisException =
+    JoinlessErrors.analysis("JOINLESS_VIEW.TABLES", "view" -> view, "cause" -> cause)
+
   /** The query of a view cannot be run again.
     *
     * @param frames the DataFrames that its text reads; empty if it has no text

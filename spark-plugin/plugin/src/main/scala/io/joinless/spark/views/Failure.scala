@@ -1,5 +1,6 @@
 package io.joinless.spark.views
 
+import io.joinless.spark.errors.ViewErrors
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.streaming.StreamingQuery
 
@@ -31,6 +32,20 @@ private[spark] object Failure {
   private def causes(raised: Throwable): Seq[Throwable] =
     Iterator.iterate[Throwable](raised)(_.getCause).takeWhile(_ != null).take(100).toSeq
 
+  /** Why the query of a view has stopped, where the tables that it reads, its own table or its
+    * checkpoint are no longer what they were: as an error of ours, which says what to do.
+    */
+  def ofTables(query: StreamingQuery): Option[Throwable] = for {
+    raised <- query.exception if isOfTables(raised)
+    view <- StartedQueries.view(query)
+  } yield ViewErrors.tables(view, cause(raised))
+
+  /** The line of an error without the words that Spark puts around it. */
+  private def cause(raised: Throwable): String = {
+    val text = line(raised)
+    Gone.findFirstIn(text).getOrElse(text)
+  }
+
   /** What to do about an error, in a sentence; None if it is not one of tables that were changed.
     */
   def advice(view: String, line: String): Option[String] =
@@ -46,7 +61,10 @@ private[spark] object Failure {
     causes(raised).flatMap(cause => Option(cause.getMessage)).exists(isOfTables)
 
   private def isOfTables(text: String): Boolean =
-    Condition.findAllMatchIn(text).exists(found => OfTables.matches(found.group(1)))
+    Condition.findAllMatchIn(text).exists(found => OfTables.matches(found.group(1))) || Gone.findFirstIn(text).isDefined
+
+  /** A folder that Hadoop does not find: of a table, or of a checkpoint. */
+  private val Gone = """\bFile \S+ does not exist\b""".r
 
   /** Conditions of Delta Lake, and of files that are gone. */
   private val OfTables = "(?!.*CONCURRENT)(DELTA|DIFFERENT_DELTA|FAILED_READ_FILE)[A-Z0-9_.]*".r

@@ -32,11 +32,12 @@ private[spark] object StartView {
         case Some(begun) => begun.finish(); target.found(session)
         case None => first
       }
-      there.foreach(detail => StartedQueries.checkNotRunning(into, detail.location))
       val before = there.flatMap(detail => ViewRecord.of(detail.properties))
+      val other = before.flatMap(_.query).exists(text => view.record.query.exists(_ != text))
+      there.foreach(detail => StartedQueries.checkNotRunning(into, detail.location, other))
       val record = recorded(view, into, before).copy(checkpoint = checkpoint.orElse(before.flatMap(_.checkpoint)))
       val location = there.fold(create(view, target, record)) { detail =>
-        check(view, target, record, detail)
+        check(view, target, record, before, detail)
         detail.location
       }
       // while the view runs, its start is refused, and a change of the table could stop its batch
@@ -53,7 +54,7 @@ private[spark] object StartView {
             if (changed) before.foreach(exchange(session, target, Some(record), _))
             throw raised
         }
-      StartedQueries.add(location, query)
+      StartedQueries.add(location, query, into)
       query
     }
 
@@ -78,15 +79,26 @@ private[spark] object StartView {
 
   /** Fails if the changes cannot be applied to the table. It must be empty if the checkpoint is
     * new. The commit of batch 0 checks that again.
+    *
+    * @param before what the table says of the view that it had
     */
-  private def check(view: WantedView, target: Target, record: ViewRecord, there: DeltaDetail): Unit = {
+  private def check(
+      view: WantedView,
+      target: Target,
+      record: ViewRecord,
+      before: Option[ViewRecord],
+      there: DeltaDetail
+  ): Unit = {
     val session = view.session
     val _ = target.keyOf(session, view.givenKey, Target.ofChanges(view.deltas).map(_.name))
     target.checkNotRead(view.deltas, there)
     val _ = target.columns(view.deltas)
     // the table may already contain a batch that was begun: it runs again, and Delta skips it
-    val folder = new CheckpointFolder(session, new Path(record.folder(there.location)))
-    if (folder.begun.isEmpty && !target.isEmpty(session)) throw target.error("TARGET_NOT_EMPTY")
+    val folder = record.folder(there.location)
+    if (new CheckpointFolder(session, new Path(folder)).begun.isEmpty && !target.isEmpty(session)) {
+      val isGone = before.exists(old => old.folder(there.location) == folder && old.query == record.query)
+      throw (if (isGone) ViewErrors.noCheckpoint(target.name, folder) else target.error("TARGET_NOT_EMPTY"))
+    }
   }
 
   /** Creates the table with the columns of the changes. Returns its folder. */

@@ -2,13 +2,16 @@ package io.joinless.spark.views
 
 import java.util.Locale
 
+import scala.util.Try
+
+import io.joinless.spark.checkpoint.CommittedState
 import io.joinless.spark.errors.ViewErrors
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.tables.QueryOverTables
 import io.joinless.spark.writer.BatchNote
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.util.quoteIdentifier
-import org.apache.spark.sql.joinless.{CheckpointFolder, CheckpointLogs, SessionPlans}
+import org.apache.spark.sql.joinless.{CheckpointFolder, CheckpointLogs, OwnSession, SessionPlans}
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
 /** The table of a view, compared with its query.
@@ -50,7 +53,7 @@ final class Verification private (
 
 object Verification {
 
-  /** Compares the table of a view with its query.
+  /** Compares the table of a view with its query, in the time zone by which the view was computed.
     *
     * @param query the text of another query over Delta tables, in the current database; None for
     *   that of the view
@@ -67,9 +70,11 @@ object Verification {
     val (version, note) = BatchNote.newest(session, name, new CheckpointLogs(session, checkpoint).query)
     val batch = note.fold(committed)(_.batch.max(committed))
     val database = if (query.isEmpty) view.record.database else None
-    val expected = QueryOverTables.at(session, text, database, checkpoint, batch)
-    val actual = session.sql(s"SELECT * FROM $name VERSION AS OF $version")
-    val compared = new Comparison(actual, inOrder(session, name, expected, actual.columns.toSeq))
+    val zone = if (query.isEmpty) Try(CommittedState(session, checkpoint, None).zone).toOption.flatten else None
+    val there = zone.fold(session)(zone => OwnSession.having(session, "spark.sql.session.timeZone" -> zone))
+    val expected = QueryOverTables.at(there, text, database, checkpoint, batch)
+    val actual = there.sql(s"SELECT * FROM $name VERSION AS OF $version")
+    val compared = new Comparison(actual, inOrder(there, name, expected, actual.columns.toSeq))
     new Verification(name, version, batch, compared, compared.totals)
   }
 

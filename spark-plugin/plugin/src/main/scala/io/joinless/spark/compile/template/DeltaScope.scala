@@ -121,6 +121,14 @@ private[compile] object DeltaScope {
       case e if !e.deterministic && e.children.forall(_.deterministic) && !but(e) => e
     }).headOption.map(e => Reason.of(Reason.NondeterministicExpression, "expression" -> Names.of(e)))
 
+  /** A reason in a query over a changelog, if it is one: there a nondeterministic expression is
+    * refused wherever it stands.
+    */
+  def above(changelog: Boolean)(reason: Reason): Reason =
+    if (changelog && reason.code == Reason.NondeterministicCondition)
+      Reason(Reason.NondeterministicExpression, reason.arguments)
+    else reason
+
   /** The reason that a static table is joined to rows that may be deleted. */
   private[compile] def static(side: LogicalPlan): Reason =
     Reason.of(Reason.StaticSideOfChangelog, "static" -> Names.ofTable(side))
