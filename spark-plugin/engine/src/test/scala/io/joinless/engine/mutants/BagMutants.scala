@@ -68,6 +68,6 @@ private[mutants] object BagMutants {
     Mutant("bag: the last candidate is left out", level, "end = offers - 1" -> "end = offers - 2"),
     Mutant("bag: the start is not bound", cursor, "    if (bag != null) bag.begin(tuples)\n" -> ""),
     Mutant("bag: two innermost lists", cursor, "if (bag == null && last > 0 && " -> "if (last > 0 && "),
-    Mutant("bag: rows that count twice in a list that became the last", order, "if (bag != null) 0 else {" -> "{")
+    Mutant("bag: rows that count twice in a list that became the last", order, "if (bag != null) 0\n  else {" -> "{")
   )
 }

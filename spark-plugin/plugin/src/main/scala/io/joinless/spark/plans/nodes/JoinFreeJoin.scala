@@ -42,6 +42,9 @@ final case class JoinFreeJoin(
 
   override def nodeName: String = "JoinFreeJoin"
 
+  /** Errors of Spark print the plan: the record of a block would be most of it. */
+  override protected def stringArgs: Iterator[Any] = Iterator(shape.names, output)
+
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[LogicalPlan]): JoinFreeJoin =
     copy(scans = newChildren)
 }
