@@ -24,7 +24,9 @@ final private[steps] class JoinWords(shape: BlockShape, input: Int => Step) {
     Step(
       title,
       on ++ matches ++ checks,
-      Some(if (shape.reduction.isDefined) "counts by join key" else "join keys"),
+      Some(
+        if (shape.reduction.isDefined) "counts by join key" else if (shape.isBag) "indexes by join keys" else "join keys"
+      ),
       Some(apart.cost.getOrElse(cost)),
       shape.relations.indices.map(reach).max,
       inputs,
@@ -46,7 +48,8 @@ final private[steps] class JoinWords(shape: BlockShape, input: Int => Step) {
   }
 
   private def title: String = {
-    val kind = if (inputs.exists(_.role == Step.Padded)) "LEFT JOIN" else "Join"
+    val join = if (inputs.exists(_.role == Step.Padded)) "LEFT JOIN" else "Join"
+    val kind = if (shape.isBag) s"$join by intersection" else join
     shape.sample match {
       case Some(sample) =>
         val by = sample.by.toSeq.map(x => shape.attributes(x).name)
