@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -58,6 +59,29 @@ def test_the_operator_reports_how_many_results_are_sampled(shop: Shop) -> None:
     report = joinless.progress(query)
     assert report is not None
     assert report.result_size == bought(shop).total()
+
+
+@pytest.mark.parametrize("last", ["length(i.name) = length(c.city)", "i.id + c.id > 4"])
+def test_where_results_are_checked_their_number_is_counted(shop: Shop, last: str) -> None:
+    """A cycle, and a condition that is no equi-join: the operator has counted too many."""
+    shop.fill(customers=6, items=6, orders=60)
+    shop.streams()
+    sql = f"""SELECT o.id, c.city, i.name FROM orders o JOIN customers c ON o.customer = c.id
+              JOIN items i ON i.id = o.item AND {last}"""
+    kept = joinless.sample(shop.session.sql(sql), 3, seed=7)
+    checkpoint = str(shop.folder / "checked")
+    writer = joinless.enumerate_deltas(kept, output="weight").writeStream.format("noop").trigger(availableNow=True)
+    query = writer.option("checkpointLocation", checkpoint).start()
+    query.awaitTermination()
+    report = joinless.progress(query)
+    assert report is not None
+    assert report.result_size is None
+    counted: list[int] = []
+    thread = Thread(target=lambda: counted.append(joinless.count(checkpoint)))
+    thread.start()
+    thread.join()
+    assert counted == [shop.now(sql).count()]
+    assert 3 < counted[0] < shop.now(sql.replace(last, "true")).count()
 
 
 @pytest.mark.parametrize("size", [0, 10_000_001])

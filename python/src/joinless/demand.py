@@ -153,7 +153,7 @@ def complete_result(function: str, result: DataFrame | str | os.PathLike[str]) -
     if not isinstance(result, (str, os.PathLike)):
         return result
     folder = _arguments.as_path(function, "result", result)
-    session = SparkSession.getActiveSession()
+    session = SparkSession.getActiveSession() or _jvm.default_session()
     if session is None:
         raise ValueError(f"{function} takes a checkpoint only where a session is active; give a DataFrame")
     return session.read.format("joinless").load(folder)

@@ -80,8 +80,8 @@ def estimate(
             `joinless.sample` draws, the table of a sample that is kept, or its complete result. It
             may have further columns, such as computed ones, but neither more nor fewer rows.
         results: the number of rows of which it is a sample, as of the same batch:
-            ``joinless.progress(query).result_size`` or `joinless.count`. If it is only an upper
-            bound, as ``result_size`` can be, sums and counts are too large.
+            `joinless.count` of the query's checkpoint, or ``joinless.progress(query).result_size``,
+            which is None where it is not known.
         sum: SQL expressions of numbers; NULL counts as 0.
         avg: SQL expressions of numbers, or conditions: the average of a condition is the share of
             the rows for which it is true. NULL is left out.

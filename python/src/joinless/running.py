@@ -89,8 +89,9 @@ class Progress:
             relations change in proportion to the rows that they have now; the maximum over the
             joins.
         result_size: the number of results of which a sample is kept (`joinless.sample`); of the
-            largest, if there are several samples; an upper bound where conditions other than
-            equi-joins between relations reject some; None if the query keeps no sample.
+            largest, if there are several samples. None if the query keeps no sample, and where
+            conditions other than equi-joins between relations, or a cycle of equi-joins, are
+            checked on results: `joinless.count` counts these.
         rows_of: the number of rows of each relation, by name; the larger number if two joins have a
             relation of that name.
         advice: what to check, in whole sentences: an input that holds the watermark back, late

@@ -162,7 +162,9 @@ final case class JoinFreeExec(
     longMetric(OperatorMetrics.StepsSaved).set(RelationSizes.percentSaved(spec.shape, rows))
     val progress = super.getProgress()
     for ((relation, n) <- spec.relations.zip(rows)) progress.customMetrics.put(OperatorMetrics.rowsOf(relation.name), n)
-    CellSizes.results(sizes).foreach(n => progress.customMetrics.put(OperatorMetrics.ResultSize, n))
+    // with conditions on results it is that of the combinations that are checked
+    if (spec.residuals.isEmpty)
+      CellSizes.results(sizes).foreach(n => progress.customMetrics.put(OperatorMetrics.ResultSize, n))
     for ((times, n) <- LateRows.byTimes(below)) progress.customMetrics.put(LateRows.lateOf(times), n)
     for (note <- notes; (_, time) <- note.arguments.find(_._1 == "time"))
       progress.customMetrics.put(OperatorMetrics.anyAgeOf(time), 1L)

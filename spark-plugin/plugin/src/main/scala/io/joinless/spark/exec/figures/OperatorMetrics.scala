@@ -37,9 +37,7 @@ object OperatorMetrics {
   final val CommitMs = "commitMs"
   final val RebuildMs = "rebuildMs"
 
-  /** The number of results, where a sample of them is kept; with conditions that are checked on each
-    * result an upper bound.
-    */
+  /** The number of results, where a sample of them is kept, and no condition is checked on them. */
   final val ResultSize = "resultSize"
 
   /** The rows of a relation. */
