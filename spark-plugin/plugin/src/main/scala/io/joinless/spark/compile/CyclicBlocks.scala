@@ -4,7 +4,7 @@ import io.joinless.engine.query.{BagNode, GyoReduction}
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.rules.blocks.JoinBlock
 import io.joinless.spark.rules.rewrite.{BlockLayout, WaysOutOfCycles}
-import io.joinless.spark.spec.BlockShape
+import io.joinless.spark.spec.{BlockShape, RecordedQuery}
 
 /** How blocks whose equi-join conditions form a cycle are joined, where changes are requested:
   * Spark cannot run them.
@@ -29,7 +29,9 @@ final private[compile] class CyclicBlocks(conf: JoinlessConf, recorded: => Seq[B
 
   private def isIntersected(layout: BlockLayout, consumer: Consumer): Boolean = {
     val names = layout.block.leaves.map(_.name)
-    def before = recorded.find(b => b.relations.map(_.name) == names && (b.isBag || b.closesCycle))
+    // names of relations may be others now
+    def alike = recorded.filter(b => b.relations.size == names.size && (b.isBag || b.closesCycle))
+    def before = RecordedQuery.likely(alike)(_.relations.map(_.name) == names).headOption
     consumer.sample.isEmpty && layout.classes.attributes.size <= BagNode.MaxAttributes &&
     before.fold(conf.cyclicJoins)(_.isBag)
   }

@@ -25,7 +25,8 @@ final private[steps] class JoinWords(shape: BlockShape, input: Int => Step) {
       title,
       on ++ matches ++ checks,
       Some(
-        if (shape.reduction.isDefined) "counts by join key" else if (shape.isBag) "indexes by join keys" else "join keys"
+        if (shape.reduction.isDefined) "counts by join key"
+        else if (shape.isBag) "indexes by join keys" else "join keys"
       ),
       Some(apart.cost.getOrElse(cost)),
       shape.relations.indices.map(reach).max,
