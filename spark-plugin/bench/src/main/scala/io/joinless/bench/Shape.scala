@@ -3,7 +3,7 @@ package io.joinless.bench
 import scala.collection.immutable.BitSet
 import scala.util.Random
 
-import io.joinless.engine.query.{GeneralizedNode, Hypergraph, JoinTree, RelationNode, TreeSearch}
+import io.joinless.engine.query.{BagNode, GeneralizedNode, Hypergraph, JoinTree, RelationNode, TreeSearch}
 import io.joinless.engine.tuples.KeyField
 
 /** A random join of two to six relations, and a stream for it: a query that nobody chose.
@@ -77,6 +77,7 @@ object Shape {
           keys.groupMapReduce(k => separator.toSeq.map(a => k(attributes.indexOf(a))))(k =>
             product(a => k(attributes.indexOf(a)))
           )(_ + _)
+        case bag: BagNode => throw new IllegalArgumentException(s"shapes have trees, and $bag is none")
       }
     }
     below(shape.tree, BitSet.empty).values.sum
