@@ -76,16 +76,6 @@ def sql(shape: str) -> str:
     return f"SELECT {columns}, {number} AS n FROM {joined}"
 
 
-def write(folder: Path, graph: Graph) -> int:
-    """Writes a file of edges for each batch; returns the number of edges."""
-    batch_of = graph.batch_of(BATCHES)
-    for batch in range(BATCHES):
-        here = batch_of == batch
-        edges = zip(graph.src[here], graph.dst[here], strict=True)
-        (folder / f"{batch:03}.csv").write_text("".join(f"{src},{dst}\n" for src, dst in edges))
-    return len(batch_of)
-
-
 def run(spark: SparkSession, files: Path, query: str, system: str, batches: int, limit: float) -> dict[str, Any]:
     """Plays the batches; `stopped` where the limit was reached."""
     spark.conf.set("spark.joinless.enabled", str(system == "joinless").lower())
@@ -105,7 +95,7 @@ def run(spark: SparkSession, files: Path, query: str, system: str, batches: int,
     running = writer.option("checkpointLocation", str(live / "cp")).start()
     start, done, state = time.perf_counter(), 0, 0
     while done < batches and time.perf_counter() - start < limit:
-        (live / "e" / f"{done:03}.csv").hardlink_to(files / f"{done:03}.csv")
+        (live / "e" / f"{done:05}.csv").hardlink_to(files / f"{done:05}.csv")
         running.processAllAvailable()
         progress = running.lastProgress
         state = max(state, sum(o["memoryUsedBytes"] for o in progress["stateOperators"]) if progress else 0)
@@ -128,9 +118,8 @@ def expected(files: Path, shape: str) -> tuple[int, int]:
 
 
 def measure(spark: SparkSession, graph: Graph, shape: str, systems: list[str], limit: float) -> dict[str, Any]:
-    files = Path(tempfile.mkdtemp())
-    edges = write(files, graph)
-    figures: dict[str, Any] = {"edges": edges}
+    files = graph.write(Path(tempfile.mkdtemp()), BATCHES, window=False)
+    figures: dict[str, Any] = {"edges": len(graph.src)}
     for system in systems:
         run(spark, files, sql(shape), system, 2, limit)
         figures[system] = run(spark, files, sql(shape), system, BATCHES, limit)

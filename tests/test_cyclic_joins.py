@@ -13,22 +13,18 @@ from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 import joinless
-from conftest import ROOT
 from support import sql_case
-from support.ahead import run_ahead
-from support.changes import check_change_batches, check_changes, random_changes
+from support.ahead import run_ahead, seeds
+from support.changes import check_change_batches, check_changes
 from support.generate import random_case
 from support.run import check_batches, check_case
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "cycle_seed" in metafunc.fixturenames:
-        first = metafunc.config.getoption("--first-seed")
-        metafunc.parametrize("cycle_seed", range(first, first + metafunc.config.getoption("--cyclic-queries")))
+    seeds(metafunc, "cycle_seed", "--cyclic-queries")
 
 
 @pytest.fixture(scope="module")
@@ -41,21 +37,11 @@ def ahead(
     def run(seed: int) -> None:
         case = random_case(seed, relations=(3, 6), cycles=True)
         played = seed % 6 != 0
-        try:
+        with sql_case.saving_appends(case):
             (check_batches if played else check_case)(spark, case, folder / f"{case.name}-appends")
-        except BaseException:
-            sql_case.save(sql_case.of_appends(case), ROOT / ".build" / "failing-cases" / f"{case.name}.case")
-            raise
-        try:
+        with sql_case.saving_changes(case, seed):
             check = check_change_batches if played else check_changes
             check(spark, case, seed, folder / f"{case.name}-changes", "change_type")
-        except AnalysisException as e:
-            if "for reason THROWING_KEY" not in str(e):  # refused by name, as documented
-                raise
-        except BaseException:
-            failing = sql_case.of_changes(case, random_changes(case, seed))
-            sql_case.save(failing, ROOT / ".build" / "failing-cases" / f"changes-{case.name}.case")
-            raise
 
     yield from run_ahead(request, "cycle_seed", run)
 

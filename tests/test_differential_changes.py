@@ -16,13 +16,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from conftest import ROOT
 from joinless.changes import Form
 from support import sql_case
-from support.ahead import run_ahead
+from support.ahead import run_ahead, seeds
 from support.cases import Case, Column, Table
 from support.changes import KINDS, check_at_once, check_change_batches, check_changes, random_changes
 from support.generate import PARTITIONS, random_case
@@ -36,10 +34,7 @@ SEEDS = 12
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "change_seed" in metafunc.fixturenames:
-        first = metafunc.config.getoption("--first-seed")
-        count = metafunc.config.getoption("--change-queries")
-        metafunc.parametrize("change_seed", range(first, first + count))
+    seeds(metafunc, "change_seed", "--change-queries")
 
 
 @pytest.fixture(scope="module")
@@ -59,20 +54,11 @@ def ahead(
             (ordered(case, seed), True, False),
             (narrow_case(seed), True, True),
         ):
-            try:
+            with sql_case.saving_changes(query, seed):
                 if seed % 3 == 0:
                     check_changes(spark, query, seed, folder / query.name, form, in_groups)
                 else:
                     check_change_batches(spark, query, seed, folder / query.name, form, one_block)
-            except AnalysisException as e:
-                # A computed key with `<=>` next to an outer or semi join, seed 1014: refused by
-                # name, as documented.
-                if "for reason THROWING_KEY" not in str(e):
-                    raise
-            except BaseException:
-                failing = sql_case.of_changes(query, random_changes(query, seed))
-                sql_case.save(failing, ROOT / ".build" / "failing-cases" / f"changes-{query.name}.case")
-                raise
 
     yield from run_ahead(request, "change_seed", run)
 

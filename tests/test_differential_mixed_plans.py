@@ -14,16 +14,14 @@ from concurrent.futures import Future
 import pytest
 from pyspark.sql import SparkSession
 
-from support.ahead import run_ahead
+from support.ahead import run_ahead, seeds
 from support.mixed import check_plan, random_plan
 
 _seen: Counter[str] = Counter()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "plan_seed" in metafunc.fixturenames:
-        first = metafunc.config.getoption("--first-seed")
-        metafunc.parametrize("plan_seed", range(first, first + metafunc.config.getoption("--mixed-plans")))
+    seeds(metafunc, "plan_seed", "--mixed-plans")
 
 
 @pytest.fixture(scope="module")

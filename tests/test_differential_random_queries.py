@@ -15,18 +15,15 @@ from itertools import chain, combinations
 import pytest
 from pyspark.sql import SparkSession
 
-from conftest import ROOT
 from support import sql_case
-from support.ahead import run_ahead
+from support.ahead import run_ahead, seeds
 from support.generate import PARTITIONS, families, random_case
 from support.run import check_batches, check_case
 from support.values import FAMILIES
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "seed" in metafunc.fixturenames:
-        first = metafunc.config.getoption("--first-seed")
-        metafunc.parametrize("seed", range(first, first + metafunc.config.getoption("--queries")))
+    seeds(metafunc, "seed", "--queries")
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +35,8 @@ def ahead(
 
     def run(seed: int) -> None:
         case = random_case(seed)
-        try:
+        with sql_case.saving_appends(case):
             (check_case if seed % 6 == 0 else check_batches)(spark, case, folder / case.name)
-        except BaseException:
-            sql_case.save(sql_case.of_appends(case), ROOT / ".build" / "failing-cases" / f"{case.name}.case")
-            raise
 
     yield from run_ahead(request, "seed", run)
 

@@ -8,6 +8,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 
+def seeds(metafunc: pytest.Metafunc, parameter: str, option: str) -> None:
+    """Gives tests that have this parameter as many seeds as the option says, from `--first-seed` on."""
+    if parameter in metafunc.fixturenames:
+        first = metafunc.config.getoption("--first-seed")
+        metafunc.parametrize(parameter, range(first, first + metafunc.config.getoption(option)))
+
+
 def run_ahead(
     request: pytest.FixtureRequest, parameter: str, run: Callable[[int], None]
 ) -> Iterator[dict[int, Future[None]]]:

@@ -9,11 +9,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from pyspark.errors import AnalysisException
+
 from support.cases import Case, Column, Row, Table
-from support.changes import Changes
+from support.changes import Changes, random_changes
+
+#: Where random cases that fail are written, for tests/shrink.py.
+FAILING = Path(__file__).resolve().parents[2] / ".build" / "failing-cases"
 
 #: The kinds of play; the first is the default.
 KINDS = ("changelog", "append", "plain", "table", "feeds")
@@ -321,6 +327,31 @@ def save(case: SqlCase, path: Path) -> None:
     """Writes a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(render(case))
+
+
+@contextmanager
+def saving_appends(case: Case) -> Iterator[None]:
+    """Writes the random case, whose tables are append-only, if what is checked of it fails."""
+    try:
+        yield
+    except BaseException:
+        save(of_appends(case), FAILING / f"{case.name}.case")
+        raise
+
+
+@contextmanager
+def saving_changes(case: Case, seed: int) -> Iterator[None]:
+    """The same for the case whose tables have the random changes of a seed. It may be refused by name: a
+    computed key with `<=>` next to an outer or semi join, seed 1014.
+    """
+    try:
+        yield
+    except AnalysisException as e:
+        if "for reason THROWING_KEY" not in str(e):
+            raise
+    except BaseException:
+        save(of_changes(case, random_changes(case, seed)), FAILING / f"changes-{case.name}.case")
+        raise
 
 
 def present(case: SqlCase, batches: int) -> dict[str, Counter[Row]]:

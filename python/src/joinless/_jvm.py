@@ -173,16 +173,6 @@ def failure(query: StreamingQuery) -> str | None:
     return None if found is None else str(found)
 
 
-def failure_of_tables(query: StreamingQuery) -> str | None:
-    """Why the query of a view has stopped, where that lies in its tables, as ``[CONDITION] text``;
-    None otherwise, and on Spark Connect.
-    """
-    if not hasattr(query, "_jsq"):
-        return None
-    found = _running_api().failureOfTables(query._jsq)
-    return None if found is None else str(found)
-
-
 def status(session: SparkSession, views: list[str] | None) -> DataFrame:
     """What views are doing, a row for each; all views of the current database by default."""
     api = _installed(session, "joinless.status")

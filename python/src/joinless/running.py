@@ -259,12 +259,11 @@ def error(query: StreamingQuery | str) -> PySparkException | None:
     texts = [str(cause) for cause in reversed(causes)]
     if (raised := _raised_in_function(texts)) is not None:
         return raised
-    for parts in filter(None, map(_CONDITION_IN_TEXT.search, texts)):
+    failure = _jvm.failure(running) or ""
+    for parts in filter(None, map(_CONDITION_IN_TEXT.search, [*texts, failure])):
         return JoinlessError(parts[1], parts[2], None, parts[3])
-    if of_tables := _CONDITION_IN_TEXT.search(_jvm.failure_of_tables(running) or ""):
-        return JoinlessError(of_tables[1], of_tables[2], None, of_tables[3])
     of_spark = _of_spark(causes) or _of_spark(_causes_in_function(texts)) or _error_at_end(texts)
-    return of_spark or _error_at_end([_jvm.failure(running) or ""])
+    return of_spark or _error_at_end([failure])
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -16,56 +16,34 @@ import scala.collection.immutable.BitSet
 class EnginePropertySpec extends AnyFunSuite {
 
   test("oracle_batches: results, deltas, weights, membership and invariants of at least 200,000 batches") {
-    var batches, refused, rehearsals, emptied, gained, lost, negatives, runs, aggregates = 0
+    var negatives, aggregates = 0
     var located, byKey, byScan = 0L
-    var seed = 0L
-    while (batches < 200000) {
-      val query = Generators.draw(seed)
-      val run = play(seed, query)
+    val covered = played(200000, Generators.draw) { (query, run) =>
       if (query.negatives) negatives += 1
-      batches += run.batchesDone
-      refused += run.batchesRefused
-      rehearsals += run.rehearsals
-      emptied += run.timesEmptied
-      gained += run.resultsGained
-      lost += run.resultsLost
-      runs += run.runs
       aggregates += run.aggregatesChanged
       located += run.resultsLocated
       byKey += run.resultsLookedUp._1
       byScan += run.resultsLookedUp._2
-      seed += 1
     }
+    import covered._
     info(
-      s"$seed queries ($negatives with negative multiplicities), $batches batches: $gained results gained, $lost lost, $runs runs of several, $aggregates aggregates of groups changed, $located results located, $byKey looked up by keys, $byScan by scans, $refused batches refused, $rehearsals rolled back, $emptied times empty"
+      s"$covered; $negatives queries with negative multiplicities, $aggregates aggregates of groups changed, $located results located, $byKey looked up by keys, $byScan by scans"
     )
     assert(
-      gained > 10 * seed && lost > 5 * seed && negatives > seed / 5 && refused > seed / 4 && rehearsals > batches / 5 && emptied > seed && runs > gained / 100 && aggregates > 5 * seed && located > batches && byKey > batches / 4 && byScan > batches / 4
+      gained > 10 * seeds && lost > 5 * seeds && negatives > seeds / 5 && refused > seeds / 4 && rehearsals > batches / 5 && emptied > seeds && runs > gained / 100 && aggregates > 5 * seeds && located > batches && byKey > batches / 4 && byScan > batches / 4
     )
   }
 
   test("oracle_batches: relations that are joined by intersection, at least 100,000 batches") {
-    var batches, refused, rehearsals, emptied, gained, lost, runs, cyclic = 0
-    var seed = 0L
-    while (batches < 100000) {
-      val query = Generators.drawBag(seed)
-      val run = play(seed, query)
+    var cyclic = 0
+    val covered = played(100000, Generators.drawBag) { (query, _) =>
       if (!GyoReduction.isAcyclic(Hypergraph(query.relations.map(r => BitSet.fromSpecific(r.keys.map(_._1))))))
         cyclic += 1
-      batches += run.batchesDone
-      refused += run.batchesRefused
-      rehearsals += run.rehearsals
-      emptied += run.timesEmptied
-      gained += run.resultsGained
-      lost += run.resultsLost
-      runs += run.runs
-      seed += 1
     }
-    info(
-      s"$seed queries ($cyclic cyclic), $batches batches: $gained results gained, $lost lost, $runs runs of several, $refused batches refused, $rehearsals rolled back, $emptied times empty"
-    )
-    assert(cyclic > seed / 2 && gained > 5 * seed && lost > 3 * seed && runs > seed)
-    assert(refused > seed / 4 && rehearsals > batches / 5 && emptied > seed)
+    import covered._
+    info(s"$covered; $cyclic queries are cyclic")
+    assert(cyclic > seeds / 2 && gained > 5 * seeds && lost > 3 * seeds && runs > seeds)
+    assert(refused > seeds / 4 && rehearsals > batches / 5 && emptied > seeds)
   }
 
   test("batching_: in any order, one by one, or all at once") {
@@ -178,6 +156,21 @@ class EnginePropertySpec extends AnyFunSuite {
     }
   }
 
+  /** Plays the cases of the seeds from 0 on, until they had so many batches.
+    *
+    * @param each is called after each case
+    */
+  private def played(batches: Int, draw: Long => Case)(each: (Case, EngineRun) => Unit): EnginePropertySpec.Covered = {
+    val covered = new EnginePropertySpec.Covered
+    while (covered.batches < batches) {
+      val query = draw(covered.seeds)
+      val run = play(covered.seeds, query)
+      covered.add(run)
+      each(query, run)
+    }
+    covered
+  }
+
   private def play(seed: Long, query: Case): EngineRun = {
     val run = new EngineRun(query)
     try { run.run(); run }
@@ -188,5 +181,28 @@ class EnginePropertySpec extends AnyFunSuite {
         val path = CaseFile.write(small, s"seed-$seed", s"seed $seed\n${why.getMessage}")
         fail(s"seed $seed: ${why.getMessage}; shrunk to $path", why)
     }
+  }
+}
+
+private object EnginePropertySpec {
+
+  /** What several cases have covered. */
+  final class Covered {
+    var seeds = 0L
+    var batches, refused, rehearsals, emptied, gained, lost, runs = 0
+
+    def add(run: EngineRun): Unit = {
+      seeds += 1
+      batches += run.batchesDone
+      refused += run.batchesRefused
+      rehearsals += run.rehearsals
+      emptied += run.timesEmptied
+      gained += run.resultsGained
+      lost += run.resultsLost
+      runs += run.runs
+    }
+
+    override def toString: String =
+      s"$seeds queries, $batches batches: $gained results gained, $lost lost, $runs runs of several, $refused batches refused, $rehearsals rolled back, $emptied times empty"
   }
 }

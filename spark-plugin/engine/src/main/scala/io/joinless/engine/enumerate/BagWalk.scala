@@ -7,9 +7,9 @@ import io.joinless.engine.view.{BagIndexes, ViewTree}
 /** Binds the relations of a bag one after the other, each to the rows that agree with all rows that
   * are bound already. From the row R(1,2) of the triangle R(a,b) ⋈ S(b,c) ⋈ T(c,a):
   * {{{
-  * S by b = 2     T by a = 1
+  *          S by b = 2     T by a = 1
   * rows     5,000          3              T is bound next: each of its rows binds c
-  * S by (b,c)                    then S, by one probe for each
+  *          S by (b,c)                    then S, by one probe for each
   * }}}
   * The order is chosen anew for each combination of bound rows: the relation with the fewest
   * candidates is next. So a value that no other relation has ends the combination at once, and a
@@ -32,7 +32,7 @@ final private[enumerate] class BagWalk(
   private[this] val bag: BagIndexes = tree.bag
   private[this] val counters = tree.counters
   private[this] val conditions = residuals.toArray
-  private[this] val readBy: Array[Long] = conditions.map(_.relations.foldLeft(0L)(_ | 1L << _))
+  private[this] val readBy: Array[Long] = conditions.map(_.relationSet)
 
   /** The id of each bound attribute's value. */
   private[this] val ids = new Array[Int](bag.attributes)

@@ -28,11 +28,11 @@ private[enumerate] object BindingOrder {
   /** The levels that complete a tuple of `start` to full results: up through live parents, then
     * down through V_s.
     */
-  def context(start: ViewNode, residuals: IndexedSeq[Residual]): BindingOrder =
-    ordered(around(start), start.relations, residuals)
+  def context(tree: ViewTree, start: ViewNode, residuals: IndexedSeq[Residual]): BindingOrder =
+    if (tree.bag != null) ofBag(tree, start.id, residuals) else ordered(around(start), start.relations, residuals)
 
   /** The levels of the relations of a bag, but for one whose row is bound: −1 for none. */
-  def ofBag(tree: ViewTree, start: Int, residuals: IndexedSeq[Residual]): BindingOrder = {
+  private def ofBag(tree: ViewTree, start: Int, residuals: IndexedSeq[Residual]): BindingOrder = {
     val levels = tree.nodes.filter(_.id != start).map(node => level(Walk(node, -1, node.vs, null, null), Nil, null))
     new BindingOrder(levels, new BagWalk(tree, levels, start, residuals))
   }
@@ -40,8 +40,9 @@ private[enumerate] object BindingOrder {
   /** The levels of the results under a key towards the parent of `start`: its alive tuples that have
     * the key, then as from a tuple. No list is empty if the key is live.
     */
-  def underKey(start: ViewNode, residuals: IndexedSeq[Residual]): BindingOrder =
-    ordered(Walk(start, -1, start.vs, null, null) +: around(start), 0L, residuals)
+  def underKey(tree: ViewTree, start: ViewNode, residuals: IndexedSeq[Residual]): BindingOrder =
+    if (tree.bag != null) full(tree, residuals)
+    else ordered(Walk(start, -1, start.vs, null, null) +: around(start), 0L, residuals)
 
   /** The walks from `start` to all other nodes: up to the parents, then down. */
   private def around(start: ViewNode): Vector[Walk] = {
@@ -98,7 +99,7 @@ private[enumerate] object BindingOrder {
     val levels = new ArrayBuffer[Level]
     var present = bound
     var walksLeft = walks
-    var waiting = residuals.map(r => bits(r.relations)).zip(residuals).filter(_._1.&(~bound) != 0)
+    var waiting = residuals.map(_.relationSet).zip(residuals).filter(_._1.&(~bound) != 0)
     while (walksLeft.nonEmpty) {
       val towardsWaiting = waiting.map { case (relations, _) => towards(walksLeft, relations) }
       val nextWalks = towardsWaiting.minByOption(_.size).getOrElse(walksLeft)
@@ -142,6 +143,4 @@ private[enumerate] object BindingOrder {
       residuals
     )
   }
-
-  private def bits(relations: Iterable[Int]): Long = relations.foldLeft(0L)((bits, r) => bits | 1L << r)
 }

@@ -13,7 +13,7 @@ import io.joinless.engine.view.{ViewNode, ViewTree}
   * level  binds  from       list                        turns
   * 0      T      S(10,7)    V_s of T under the key 7    (7,6)
   * 1      R      S(10,7)    V_s of R under the key 10   (1,10)   then (2,10)
-  * └─ (1,10,7,6)  └─ (2,10,7,6)
+  *                                                      └─ (1,10,7,6)  └─ (2,10,7,6)
   * }}}
   * No tuple of [B] is bound: R is found under the key that S has towards it ([[BindingOrder]]). The
   * innermost level advances for every result. Its list lies in contiguous pieces of memory. The
@@ -79,9 +79,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     * `base` times the multiplicities of the other rows.
     */
   def start(node: ViewNode, tuple: Int, base: Long): Unit = {
-    if (contexts(node.id) == null)
-      contexts(node.id) =
-        if (tree.bag == null) BindingOrder.context(node, residuals) else BindingOrder.ofBag(tree, node.id, residuals)
+    if (contexts(node.id) == null) contexts(node.id) = BindingOrder.context(tree, node, residuals)
     tuples(node.id) = tuple
     if (node.words != null) {
       node.words.copy(tuple, startWords(node.id), 0)
@@ -100,8 +98,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
 
   /** Starts the enumeration of the results under a live key of the node's edge to its parent. */
   def startUnder(node: ViewNode, key: Int): Unit = {
-    if (underKeys(node.id) == null)
-      underKeys(node.id) = if (tree.bag == null) BindingOrder.underKey(node, residuals) else full
+    if (underKeys(node.id) == null) underKeys(node.id) = BindingOrder.underKey(tree, node, residuals)
     startKey = key
     open(underKeys(node.id), 1L)
   }

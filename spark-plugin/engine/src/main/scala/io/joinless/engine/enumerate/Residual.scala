@@ -9,6 +9,9 @@ trait Residual {
   /** The relations whose rows the condition reads. */
   def relations: IndexedSeq[Int]
 
+  /** The same as a bit set. */
+  final def relationSet: Long = relations.foldLeft(0L)((bits, r) => bits | 1L << r)
+
   /** @param rows row id per relation; only those of `relations` are bound */
   def accept(rows: Array[Int]): Boolean
 }

@@ -3,7 +3,7 @@ package io.joinless.engine.tuples
 /** Reads the ids of several keys of a row as one key, two ids per word: what a row has in all of
   * these keys is then found by one probe.
   *
-  * @param parts the keys, at least two; memoized with the row before this one is read
+  * @param parts the keys, at least two
   */
 final class PackedKeys(parts: Array[TupleKeys]) extends RowReader {
 

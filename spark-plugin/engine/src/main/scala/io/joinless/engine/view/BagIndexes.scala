@@ -3,6 +3,7 @@ package io.joinless.engine.view
 import scala.collection.immutable.BitSet
 import scala.collection.mutable.HashMap
 
+import io.joinless.engine.query.BagNode
 import io.joinless.engine.tuples.{IntLists, KeyField, KeyIndex, NotedKeys, PackedKeys, PagedLongs, TupleKeys}
 
 /** The indexes by which the relations of a bag are intersected: of each relation a list of rows per
@@ -31,7 +32,7 @@ final private[engine] class BagIndexes(block: BlockDef, keys: EdgeKeys) {
 
   /** The number of attributes; sets of them are bits of a long. */
   val attributes: Int = shared.size
-  require(attributes <= 63, "a bag has at most 63 attributes")
+  require(attributes <= BagNode.MaxAttributes, s"a bag has at most ${BagNode.MaxAttributes} attributes")
 
   private[this] val byField = new HashMap[(Int, IndexedSeq[(KeyIndex, KeyField)]), RowsByKey]
   private[this] val present: Array[PagedLongs] =
@@ -67,12 +68,6 @@ final private[engine] class BagIndexes(block: BlockDef, keys: EdgeKeys) {
     )
     found.roles |= 1L << r
     found
-  }
-
-  /** The keys of an input's rows, those of single columns first. */
-  def keysOfRows(input: Int): Array[TupleKeys] = {
-    val lists = block.relationsOf(input).flatMap(members(_).lists)
-    lists.sortBy(_.columns.size).map(_.keys).distinct
   }
 
   /** Heap held, without the indexes of keys, which are those of `keys`. */

@@ -226,10 +226,11 @@ final class RelationViews(
 
 private[engine] object RelationViews {
 
-  /** The memoized keys of the rows of relations, which are those of one input. */
+  /** The memoized keys of the rows of relations. */
   def keysOfRows(relations: Array[RelationViews]): Array[TupleKeys] = {
-    val ofBags = relations.filter(_.bag != null).flatMap(r => r.bag.keysOfRows(r.input))
-    (relations.flatMap(r => r.toParent +: r.toChildren).filter(_ != null) ++ ofBags).distinctBy(_.noted)
+    def keysOf(r: RelationViews) =
+      if (r.bag == null) r.toParent +: r.toChildren else r.bag.members(r.relation).lists.map(_.keys)
+    relations.flatMap(keysOf).filter(_ != null).distinctBy(_.noted)
   }
 }
 

@@ -55,9 +55,9 @@ final private[engine] class ViewTreeBuilder(
   def build(bag: query.BagNode, indexes: BagIndexes): Array[ViewNode] = {
     val first = query.Hypergraph(bag.children.map(_.attributes)).components.map(_.head).toSet
     val nodes = block.relations.indices.map { r =>
-      val (number, input) = (r, block.relations(r).input)
-      val node =
-        new RelationViews(number, r, input, arenas(input), block.inputs(input).counted, null, isOwnKey = false, null)
+      val input = block.relations(r).input
+      val counted = block.inputs(input).counted
+      val node = new RelationViews(r, r, input, arenas(input), counted, upKeys = null, isOwnKey = false, lift = null)
       node.bag = indexes
       if (first(r)) node.vs = new RecordLists(removable)
       node: ViewNode

@@ -139,12 +139,8 @@ object PythonApi {
     new ApplyChanges(Target(target), Option(key).map(_.asScala.toSeq), Option(appId), shared)
 
   /** Why a query has stopped, as `[CONDITION] text`; null while it runs, and if it was stopped. */
-  def failure(query: StreamingQuery): String = Failure.line(query).orNull
-
-  /** Why the query of a view has stopped, where that lies in its tables, as `[CONDITION] text`; null
-    * otherwise.
-    */
-  def failureOfTables(query: StreamingQuery): String = Failure.ofTables(query).map(_.getMessage).orNull
+  def failure(query: StreamingQuery): String =
+    Failure.ofTables(query).map(_.getMessage).orElse(Failure.line(query)).orNull
 
   /** What views are doing, a row for each.
     *

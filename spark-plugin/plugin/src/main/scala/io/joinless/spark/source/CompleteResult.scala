@@ -27,7 +27,7 @@ final case class CompleteResult(
   /** Whether some combinations of rows that join are no rows of the result, or which do is not known
     * before. Then its length is known only after a walk.
     */
-  def rejects: Boolean = residuals.nonEmpty || filters.nonEmpty || spec.isBag
+  def rejects: Boolean = ResultCells.rejects(spec, residuals, filters)
 
   // pages of one DataFrame need them again and again
   @transient private lazy val known = new ConcurrentHashMap[Seq[RelationFilter], IndexedSeq[BigInt]]

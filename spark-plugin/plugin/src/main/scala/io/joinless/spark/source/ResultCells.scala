@@ -34,7 +34,7 @@ final private[source] case class ResultCells(
 ) {
 
   /** Whether some positions are no rows of the result, or results have none: those of a bag. */
-  def rejects: Boolean = residuals.nonEmpty || filters.nonEmpty || spec.isBag
+  def rejects: Boolean = ResultCells.rejects(spec, residuals, filters)
 
   def tree(cell: Int): CellTree = new CellTree(spec, stores, cell, cacheMaxBytes, running)
 
@@ -84,4 +84,11 @@ final private[source] case class ResultCells(
   def counted[A](cell: Int)(body: => A): A =
     try body
     catch { case _: CountOverflow => throw JoinlessErrors.countBeyond127Bits(cell) }
+}
+
+private[source] object ResultCells {
+
+  /** Whether some positions are no rows of a result with these conditions, or it has none. */
+  def rejects(spec: BlockSpec, residuals: Seq[Expression], filters: Seq[Expression]): Boolean =
+    residuals.nonEmpty || filters.nonEmpty || spec.isBag
 }
