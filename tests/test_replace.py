@@ -197,10 +197,15 @@ def test_a_call_while_the_view_runs_is_refused_and_the_view_goes_on(shop: Shop) 
     query = joinless.materialize(COUNTS, "view", trigger="0 seconds")
     query.processAllAvailable()
     version = shop.version("view")
-    for text, name in [(COUNTS, None), (COUNTS, "another"), (LARGE, None)]:
-        with pytest.raises(joinless.ViewError, match=f"is running, by the query view. .*{query.id}") as refused:
+    running = "is running, by the query view"
+    for text, name, condition, told in [
+        (COUNTS, None, "RUNNING", f"{running}. .*{query.id}"),
+        (COUNTS, "another", "RUNNING", f"{running}. .*{query.id}"),
+        (LARGE, None, "RUNNING_OTHER", f"{running}, and keeps .* joinless.replace"),
+    ]:
+        with pytest.raises(joinless.ViewError, match=told) as refused:
             joinless.materialize(text, "view", name=name)
-        assert refused.value.getCondition() == "JOINLESS_VIEW.RUNNING"
+        assert refused.value.getCondition() == f"JOINLESS_VIEW.{condition}"
     assert shop.version("view") == version
     shop.commit("orders", "INSERT INTO {t} VALUES (900, 1, 1, 9)")
     query.processAllAvailable()
