@@ -1,7 +1,15 @@
 package io.joinless.spark.compile
 
 import io.joinless.spark.compile.streams.{Changes, Emission, GroupCompiler, Reads, StaticRows, Streams}
-import io.joinless.spark.compile.template.{CurrentTime, DeltaScope, FirstRows, ResultKey, StoredInput, Subqueries}
+import io.joinless.spark.compile.template.{
+  AsOfQueries,
+  CurrentTime,
+  DeltaScope,
+  FirstRows,
+  ResultKey,
+  StoredInput,
+  Subqueries
+}
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.marks.{
@@ -106,7 +114,7 @@ final class DeltaCompiler(
 
   /** A unique key of a query's result, where the query implies one ([[ResultKey]]). */
   def key(query: LogicalPlan): Option[Seq[Attribute]] = {
-    val plan = optimize(FirstRows.in(templateOf(DeltaCompiler.inlined(query), new Streams(Changes))))
+    val plan = optimize(FirstRows.in(AsOfQueries.in(templateOf(DeltaCompiler.inlined(query), new Streams(Changes)))))
     ResultKey(plan).map(_.map(k => query.output(plan.output.indexWhere(_.exprId == k.exprId))))
   }
 
@@ -140,7 +148,10 @@ final class DeltaCompiler(
     val compiled = for {
       _ <- DeltaCompiler.sessions(query).orElse(taken.refused).toLeft(())
       restored =
-        ColumnOrder.restored(Subqueries.named(optimized(template)), recorded.toSeq.flatMap(_.orders(taken.places)))
+        ColumnOrder.restored(
+          Subqueries.named(optimized(template, emission)),
+          recorded.toSeq.flatMap(_.orders(taken.places))
+        )
       sampled = new SampledRows(conf.severalCells, recordedBlocks).merged(restored)
       ordered <- new OrderedRows(taken.isChangelog, emission).grouped(emission.literals(sampled, taken.isChangelog))
       inner <- new MatchJoins(emission, taken.random).inner(emission.nested(ordered))
@@ -158,8 +169,9 @@ final class DeltaCompiler(
   }
 
   /** The optimized template; the plans of the joins that replace subqueries are optimized, too. */
-  private def optimized(template: LogicalPlan): LogicalPlan = {
-    val first = named(FirstRows.in(template))
+  private def optimized(template: LogicalPlan, emission: Emission): LogicalPlan = {
+    val found = !emission.isFinal && AsOfJoins.areFound(recorded.map(_.groups), recordedBlocks.nonEmpty)
+    val first = named(FirstRows.in(if (found) AsOfQueries.in(template) else template))
     FirstRows.in(if (Subqueries.has(first)) named(FirstRows.in(Subqueries.joined(first))) else first)
   }
 

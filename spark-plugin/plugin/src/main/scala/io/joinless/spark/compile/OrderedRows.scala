@@ -1,7 +1,7 @@
 package io.joinless.spark.compile
 
 import io.joinless.spark.compile.streams.{Emission, GroupCompiler}
-import io.joinless.spark.compile.template.{DeltaScope, FirstRows, RowNumbers}
+import io.joinless.spark.compile.template.{AsOf, DeltaScope, FirstRows, RowNumbers}
 import io.joinless.spark.plans.marks.SampleOf
 import io.joinless.spark.plans.nodes.StreamRef
 import io.joinless.spark.plans.reasons.Reason
@@ -65,6 +65,10 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
     * window keeps none but the first n rows of a partition, its groups store n rows, else all.
     */
   private def rewritten(plan: LogicalPlan): LogicalPlan = plan match {
+    case Project(list, Filter(condition, join: AsOf)) => Project(list, asOf(join, Some(condition), AttributeSet(list)))
+    case Project(list, join: AsOf) => Project(list, asOf(join, None, AttributeSet(list)))
+    case Filter(condition, join: AsOf) => asOf(join, Some(condition), join.outputSet)
+    case join: AsOf => asOf(join, None, join.outputSet)
     case rows: FirstRows => if (rows.isAll) rewritten(rows.child) else first(rows)
     case Filter(condition, window: Window) if window.isStreaming =>
       Filter(condition, windowed(window, RowNumbers.atMost(condition, window)))
@@ -74,6 +78,19 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
     // Spark repeats here the condition of the filter above its window
     case WindowGroupLimit(_, _, _, _, child) if plan.isStreaming => rewritten(child)
     case other => other.mapChildren(rewritten)
+  }
+
+  /** An as-of join below a condition.
+    *
+    * @param needed the columns that are read above both
+    */
+  private def asOf(join: AsOf, condition: Option[Expression], needed: AttributeSet): LogicalPlan = {
+    val (above, below) = condition.fold((Option.empty[Expression], join))(AsOfJoins.pushed(_, join))
+    val rows = AsOfJoins.grouped(
+      below.mapChildren(rewritten).asInstanceOf[AsOf],
+      needed ++ AttributeSet.fromAttributeSets(above.map(_.references))
+    )
+    above.fold(rows)(Filter(_, rows))
   }
 
   /** The rows of a LIMIT as those of one group of all rows. A group stores the skipped rows, too,
@@ -93,7 +110,7 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
     val emitted =
       if (skip == 0 && !most.contains(0L)) array
       else Slice(array, Literal(skipped + 1), Literal(most.fold(longest.toLong)(_.min(longest)).toInt))
-    Project(child.output, exploded(known, emitted, rows))
+    Project(child.output, exploded(known, emitted, rows.output))
   }
 
   /** Whether rows can be deleted. */
@@ -114,7 +131,7 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
     else {
       val part = Pmod(new Murmur3Hash(columns), Literal(Parts))
       val known = groups(Seq(Alias(part, "part")()), rows, order, Some(limit), "", inParts = true)
-      Project(rows.output, exploded(known, known.output.last, rows))
+      Project(rows.output, exploded(known, known.output.last, rows.output))
     }
   }
 
@@ -135,7 +152,7 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
     }
     Project(
       window.output,
-      window.copy(partitionSpec = partitions, child = exploded(grouped, grouped.output.last, rows, times))
+      window.copy(partitionSpec = partitions, child = exploded(grouped, grouped.output.last, rows.output, times))
     )
   }
 
@@ -206,20 +223,20 @@ private[compile] object OrderedRows {
 
   /** The rows in an array of groups: the groups' keys, and the columns of `rows`.
     *
-    * @param array over the columns of `groups`: rows as structs, with the columns of `rows`
-    * @param keys columns of `rows`, each with the key of its group that has the same values: the
+    * @param array over the columns of `groups`: rows as structs, with the columns `rows`
+    * @param keys some of `rows`, each with the key of its group that has the same values: the
     *   column is read from there
     */
-  private def exploded(
+  private[compile] def exploded(
       groups: Aggregate,
       array: Expression,
-      rows: LogicalPlan,
+      rows: Seq[Attribute],
       keys: Seq[(Attribute, Attribute)] = Nil
   ): LogicalPlan = {
 
     /** The key that has the values of a column, if the column is one of `keys`. */
     def keyOf(a: Attribute) = keys.collectFirst { case (column, key) if column.exprId == a.exprId => key }
-    val made = rows.output.map(a => if (keyOf(a).isDefined) a.newInstance() else a)
+    val made = rows.map(a => if (keyOf(a).isDefined) a.newInstance() else a)
     val all = Generate(
       Inline(array),
       unrequiredChildIndex = Seq(groups.output.size - 1),
@@ -229,6 +246,6 @@ private[compile] object OrderedRows {
       groups
     )
     if (keys.isEmpty) all
-    else Project(groups.output.init ++ rows.output.map(a => keyOf(a).fold(a: NamedExpression)(InPlaceOf(a, _))), all)
+    else Project(groups.output.init ++ rows.map(a => keyOf(a).fold(a: NamedExpression)(InPlaceOf(a, _))), all)
   }
 }

@@ -30,7 +30,8 @@ object GroupsText {
     val stored = group + values(groups) + (if (groups.shape.isClosing) ", until it closes" else "")
     val emitted = if (groups.shape.isClosing) closing(groups) else deltas.toSeq.map(changes(groups, _))
     val looks = if (groups.shape.isClosing) "; in a batch in which groups close, a look at each that is open" else ""
-    val cost = s"  cost: one read and one write of the store for each group that a batch touches$looks"
+    val searches = if (groups.shape.isAsOf) "; a search by time for each changed row and each changed result" else ""
+    val cost = s"  cost: one read and one write of the store for each group that a batch touches$searches$looks"
     (Seq(heading(groups), s"  stored: $stored", cost) ++ emitted).mkString("\n")
   }
 
@@ -43,7 +44,10 @@ object GroupsText {
         "equal rows added up over all partitions, because the result does not project every grouping column"
     }
     val deletion = if (d.form == DeltaForm.Weight) "weight -1" else "delete"
-    s"  changes: in ${d.form.column}; a group that changes is deleted with its old values ($deletion) and inserted with its new ones; $sum"
+    val what =
+      if (groups.shape.isAsOf) s"a result whose match changes is deleted ($deletion) and inserted anew"
+      else s"a group that changes is deleted with its old values ($deletion) and inserted with its new ones"
+    s"  changes: in ${d.form.column}; $what; $sum"
   }
 
   /** When groups that close are emitted, and which rows are late for them. */
@@ -68,6 +72,7 @@ object GroupsText {
         else if (best.limit.isDefined) ", with its first rows and a few more, and each of its rows by itself"
         else ", and each of its rows by itself"
       }
-    first.headOption.getOrElse(if (groups.shape.holdsValues) ", and each different value that it needs" else "")
+    if (groups.shape.isAsOf) ", and each of its rows by its time"
+    else first.headOption.getOrElse(if (groups.shape.holdsValues) ", and each different value that it needs" else "")
   }
 }

@@ -6,6 +6,7 @@ import io.joinless.spark.plans.nodes.Groups
 import io.joinless.spark.plans.values.GroupFunction
 import io.joinless.spark.spec.GroupShape
 import io.joinless.spark.state.CommittedStores
+import io.joinless.spark.state.asof.StoredAsOf
 import io.joinless.spark.state.groups.{GroupArgument, GroupTotals, StoredGroups}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow, UnsafeProjection, UnsafeRow}
@@ -82,6 +83,7 @@ final private class GroupsReader(scan: GroupsReaderFactory, partition: Int) exte
   private[this] var store: CellBlocks = _
   private[this] var groups: Iterator[(UnsafeRow, Array[Byte])] = _
   private[this] var stored: StoredGroups = _
+  private[this] lazy val joinable = new StoredAsOf(keys, store)
   private[this] var current: InternalRow = _
 
   /** Moves to the next group; the first call opens the store. */
@@ -104,7 +106,7 @@ final private class GroupsReader(scan: GroupsReaderFactory, partition: Int) exte
   private def row(group: (UnsafeRow, Array[Byte])): InternalRow = {
     val totals = GroupTotals.kept(arguments)
     totals.add(group._2)
-    totals.load(stored.values(group._1, _))
+    totals.load(if (scan.shape.isAsOf) _ => joinable.all(group._1) else stored.values(group._1, _))
     values.write(totals, functionValues)
     project(joined(group._1, functionValues))
   }

@@ -41,6 +41,9 @@ final case class GroupShape(
   /** Some function stores its values: they are entries of their own in the store. */
   def holdsValues: Boolean = functions.exists(_.values)
 
+  /** The rows of groups are joined by their times. It is the only function then. */
+  def isAsOf: Boolean = functions.exists(_.kind == FunctionKind.AsOf)
+
   def text: String = {
     val keys = if (columns.isEmpty) "all rows in one group" else s"by ${columns.map(_.name).mkString(", ")}"
     (keys +: functions.map(_.text)).mkString(", ")
@@ -85,5 +88,8 @@ object FunctionKind {
   /** All of the arguments, from which the function is recomputed. */
   case object Recomputed extends FunctionKind("rows")
 
-  val all: Seq[FunctionKind] = Seq(Counted, Summed, Least, Greatest, Best, Recomputed)
+  /** The arguments by their side and time, of which an as-of join reads few per change. */
+  case object AsOf extends FunctionKind("asof")
+
+  val all: Seq[FunctionKind] = Seq(Counted, Summed, Least, Greatest, Best, Recomputed, AsOf)
 }

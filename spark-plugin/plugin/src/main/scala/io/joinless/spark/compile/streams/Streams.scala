@@ -6,7 +6,7 @@ import io.joinless.spark.compile.template.{DeltaScope, Subqueries}
 import io.joinless.spark.plans.marks.{Changelog, Expiry, MaskedStream}
 import io.joinless.spark.plans.nodes.{DeltaRows, Groups, InTime, JoinFreeJoin, StreamRef}
 import io.joinless.spark.plans.reasons.{Reason, UnboundedMatches}
-import io.joinless.spark.plans.values.{BestRows, DeltaForm, InPlaceOf}
+import io.joinless.spark.plans.values.{AsOfRows, BestRows, DeltaForm, InPlaceOf}
 import io.joinless.spark.rules.blocks.{Conditions, RelationNames}
 import io.joinless.spark.rules.counts.WeightedRows
 import io.joinless.spark.rules.meaning.{ExpressionTexts, LeafSource, RowsDigest, StoredRows, TimeZones}
@@ -110,12 +110,13 @@ final private[compile] class Streams private (val emission: Emission, all: Array
     val columns = output.zip(groups.output).zipWithIndex.map { case ((a, ofGroups), i) =>
       // the grouping columns come first, then a column per function
       val name = functions.lift(i - groups.shape.columns.size) match {
-        case Some(_: BestRows) => "rows"
+        case Some(_: BestRows | _: AsOfRows) => "rows"
         case _ => ExpressionTexts.asName(ofGroups.name)
       }
       AttributeReference(name, a.dataType)(a.exprId)
     }
-    val relationName = if (functions.exists(_.isInstanceOf[BestRows])) DerivedNames.Rows
+    val relationName = if (functions.exists(f => f.isInstanceOf[BestRows] || f.isInstanceOf[AsOfRows]))
+      DerivedNames.Rows
     else if (groups.purpose.contains(LiteralRows.Purpose.text)) DerivedNames.Literals
     else if (groups.purpose.isDefined) DerivedNames.Matches
     else if (groups.shape.columns.isEmpty) DerivedNames.Total

@@ -17,6 +17,7 @@ private[compile] object ResultKey {
     case Project(list, child) => apply(child).flatMap(projected(list, _))
     case Filter(condition, child) => first(condition, child).orElse(apply(child))
     case rows: FirstRows => apply(rows.child)
+    case join: AsOf => apply(join.left)
     case Window(_, _, _, child, _) => apply(child)
     case Aggregate(keys, results, _, _) => projected(results, keys)
     case other =>

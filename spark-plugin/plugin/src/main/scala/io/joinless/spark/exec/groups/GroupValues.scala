@@ -1,7 +1,7 @@
 package io.joinless.spark.exec.groups
 
-import io.joinless.spark.plans.values.{AnyOf, GroupFunction, RowsOfGroup, SumValue}
-import io.joinless.spark.state.groups.{Accumulator, BestOf, DoubleSumOf, ExtremeOf, GroupTotals, IntegerSumOf}
+import io.joinless.spark.plans.values.{AnyOf, AsOfRows, GroupFunction, RowsOfGroup, SumValue}
+import io.joinless.spark.state.groups.{Accumulator, BestOf, DoubleSumOf, ExtremeOf, GroupTotals, HeldRows, IntegerSumOf}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, Count, DeclarativeAggregate, Max, Min, Sum}
 import org.apache.spark.sql.catalyst.expressions.{BindReferences, EvalMode, Expression, GenericInternalRow}
@@ -42,6 +42,9 @@ private[exec] object GroupValues {
     case _: Count if number < 0 => _.rows
     case _: Count => _.accumulators(number).count
     case _: AnyOf => _.accumulators(number).count > 0
+    case rows: AsOfRows =>
+      val ordering = rows.order.ordering
+      totals => rows.value(totals.accumulators(number).asInstanceOf[HeldRows].rows.toSeq.sorted(ordering))
     case rows: RowsOfGroup => totals => rows.value(totals.accumulators(number).asInstanceOf[BestOf].first)
     case _: Min | _: Max =>
       totals =>

@@ -27,9 +27,11 @@ abstract private class GroupsTask(
 ) {
   final protected val keys: Seq[DataType] = shape.columns.map(_.dataType)
   final protected val groups = new TouchedGroups(arguments)
-  final protected val groupStore = new GroupStore(keys, shape.holdsValues, shape.isClosing, store)
+  final protected lazy val groupStore: GroupStore = openGroups
   private[this] val values = new GroupValues(functions)
-  private[this] val columns = (keys ++ functions.map(_.function.dataType) :+ LongType).toArray[DataType]
+
+  /** The types of emitted rows: grouping columns, functions, the weight. */
+  final protected val columns: Array[DataType] = (keys ++ functions.map(_.function.dataType) :+ LongType).toArray
 
   var changed = 0L
   var removed = 0L
@@ -42,6 +44,9 @@ abstract private class GroupsTask(
   def nextClose: Long = Long.MaxValue
 
   final def touched: Long = groups.size.toLong
+
+  /** The groups in the store. */
+  protected def openGroups: GroupStore = new GroupStore(keys, shape.holdsValues, shape.isClosing, store)
 
   /** Whether the group accepts rows. */
   protected def takes(group: UnsafeRow): Boolean
@@ -149,6 +154,7 @@ private object GroupsTask {
   ): GroupsTask = {
     val arguments = GroupArgument.of(functions, shape).toArray
     if (shape.isClosing) new ClosingGroups(shape, functions, arguments, store, rows, late, watermark)
+    else if (shape.isAsOf) new AsOfGroups(shape, functions, arguments, store, rows)
     else new ChangingGroups(shape, functions, arguments, store, rows)
   }
 }

@@ -17,7 +17,8 @@ final private[steps] class GroupWords(groups: Groups, sql: ReadableSql, alias: E
 
   private val best = firstRows(groups)
   private val functions = groups.shape.functions.map(f => sql(f.text))
-  private val ofMatches = groups.purpose.isDefined && best.isEmpty
+  private val asOf = groups.shape.isAsOf
+  private val ofMatches = groups.purpose.isDefined && best.isEmpty && !asOf
   private val inAll = groups.shape.columns.isEmpty
 
   def step(below: Step): Step = {
@@ -27,14 +28,14 @@ final private[steps] class GroupWords(groups: Groups, sql: ReadableSql, alias: E
       if (ofMatches) sides(below).toSeq else Nil,
       Some(stored),
       Some(if (reads.nonEmpty) reads.mkString("; ") else if (inAll) OneRow else s"$OneRow per group"),
-      if (reads.isEmpty) Step.Change else if (inAll && best.isEmpty) Step.All else Step.Group,
+      if (reads.isEmpty || asOf) Step.Change else if (inAll && best.isEmpty) Step.All else Step.Group,
       Seq(if (ofMatches && below.role == Step.Union) below.copy(title = "Keys of both sides") else below),
-      role = if (ofMatches) Step.Matches else if (inAll && best.isEmpty) Step.OneRow else Step.Rows
+      role = if (ofMatches) Step.Matches else if (inAll && best.isEmpty && !asOf) Step.OneRow else Step.Rows
     )
   }
 
   private def title: String = (groups.purpose, functions) match {
-    case (Some(purpose), _) if best.isDefined => ordered(purpose)
+    case (Some(purpose), _) if best.isDefined || asOf => ordered(purpose)
     case (Some(_), several) if inAll =>
       if (several.size == 1) "Whether there are rows" else "Whether there are rows, and NULLs"
     case (Some(_), _) => s"Whether ${keys.mkString(", ")} ${if (keys.size == 1) "has" else "have"} a match"
@@ -53,6 +54,7 @@ final private[steps] class GroupWords(groups: Groups, sql: ReadableSql, alias: E
   private def stored: String = best match {
     case Some(rows) if rows.limit.isDefined && !groups.shape.holdsValues => "these rows"
     case Some(_) => "each of its rows"
+    case None if asOf => "each row of both sides, by its time"
     case None =>
       val row = if (inAll) "one row" else "one row per group"
       val values = groups.shape.functions.filter(_.values).map(f => sql.arguments(f.text))
@@ -63,6 +65,7 @@ final private[steps] class GroupWords(groups: Groups, sql: ReadableSql, alias: E
   private def costs: Seq[String] = groups.shape.functions.zip(groups.functions.map(_.function)).flatMap {
     case (spec, rows: BestRows) if spec.values && rows.limit.isDefined =>
       Some("rarely more than a row: once many of the first have been deleted, all are looked through")
+    case (FunctionSpec(_, FunctionKind.AsOf, _, _), _) => Some("a search by time, and one for each result that changes")
     case (spec, _) if spec.values => cost(spec)
     case _ => None
   }

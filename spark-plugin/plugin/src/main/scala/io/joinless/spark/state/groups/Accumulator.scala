@@ -2,6 +2,8 @@ package io.joinless.spark.state.groups
 
 import java.io.{DataInput, DataOutput}
 
+import scala.jdk.CollectionConverters._
+
 import io.joinless.engine.algebra.{ExactSum, Weight}
 import io.joinless.spark.plans.values.{SumPart, SumValue}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -250,6 +252,9 @@ final class ValueChanges(reader: ValueReader) extends Accumulator(reader.ordinal
     }
     ()
   }
+
+  /** The changed values with their weights. */
+  def changes: Iterable[(UnsafeRow, Long)] = weights.asScala.view.mapValues(_.longValue)
 
   /** Applies the changes to the values, and to the accumulator over them: values that are new, and
     * those that are deleted.

@@ -74,20 +74,29 @@ object StoredGroups {
 
   val ValueSchema: StructType = StructType(Seq(StructField("totals", BinaryType, nullable = false)))
 
-  /** The columns of keys. */
+  /** The columns of keys. Where rows are found by their times
+    * ([[io.joinless.spark.state.asof.StoredAsOf]]), these are columns, too.
+    */
   def keySchema(shape: GroupShape): StructType = {
     val columns = shape.columns.zipWithIndex.map { case (column, i) => StructField(s"c$i", column.dataType) }
-    val value =
-      Seq(StructField("function", IntegerType, nullable = false), StructField("value", BinaryType, nullable = false))
-    StructType(if (shape.holdsValues) columns ++ value else columns)
+    def column(name: String, dataType: DataType) = StructField(name, dataType, nullable = false)
+    val value = column("value", BinaryType)
+    StructType(
+      if (shape.isAsOf) columns ++ Seq(column("part", IntegerType), column("time", LongType), value)
+      else if (shape.holdsValues) columns ++ Seq(column("function", IntegerType), value)
+      else columns
+    )
   }
 
-  /** The length of the key prefix that finds a group's values: the group and the function. */
-  def keyPrefix(shape: GroupShape): Option[Int] = Option.when(shape.holdsValues)(shape.columns.size + 1)
+  /** The length of the key prefix that finds a group's values: the group and the function; or the
+    * group, the part and the time.
+    */
+  def keyPrefix(shape: GroupShape): Option[Int] =
+    Option.when(shape.holdsValues)(shape.columns.size + (if (shape.isAsOf) 2 else 1))
 }
 
 /** The groups of one partition in the store of a batch, which changes them. */
-final class GroupStore(keys: Seq[DataType], holdsValues: Boolean, isClosing: Boolean, store: PrefixStore)
+class GroupStore(keys: Seq[DataType], holdsValues: Boolean, isClosing: Boolean, store: PrefixStore)
     extends StoredGroups(keys, holdsValues, isClosing, store) {
 
   private[this] val kept = UnsafeProjection.create(Array[DataType](BinaryType))
@@ -120,7 +129,7 @@ final class GroupStore(keys: Seq[DataType], holdsValues: Boolean, isClosing: Boo
     else store.put(key(none), kept(InternalRow(ByteBuffer.allocate(8).putLong(time).array)))
 
   /** The key of a group's totals. */
-  private def key(group: UnsafeRow): UnsafeRow =
+  protected def key(group: UnsafeRow): UnsafeRow =
     if (holdsValues) entry(joined(group, InternalRow(StoredGroups.OfGroup, Array.emptyByteArray))) else group
 
   /** The values that a group holds for a function, which can be changed. */
