@@ -57,6 +57,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--queries", type=int, default=60, help="how many seeded random queries to run (60)")
     parser.addoption("--change-queries", type=int, default=12, help="the same for queries over change streams (12)")
     parser.addoption("--cyclic-queries", type=int, default=12, help="the same for cyclic join graphs (12)")
+    parser.addoption("--as-of-queries", type=int, default=8, help="the same for as-of joins (8)")
     parser.addoption("--mixed-plans", type=int, default=16, help="the same for plans that mix ours and Spark's (16)")
     parser.addoption("--first-seed", type=int, default=0, help="the first of those seeds (0)")
     parser.addoption("--long", action="store_true", help="run the tests marked as long, and no others")

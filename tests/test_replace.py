@@ -198,12 +198,12 @@ def test_a_call_while_the_view_runs_is_refused_and_the_view_goes_on(shop: Shop) 
     query.processAllAvailable()
     version = shop.version("view")
     running = "is running, by the query view"
-    for text, name, condition, told in [
+    for text, name, condition, message in [
         (COUNTS, None, "RUNNING", f"{running}. .*{query.id}"),
         (COUNTS, "another", "RUNNING", f"{running}. .*{query.id}"),
         (LARGE, None, "RUNNING_OTHER", f"{running}, and keeps .* joinless.replace"),
     ]:
-        with pytest.raises(joinless.ViewError, match=told) as refused:
+        with pytest.raises(joinless.ViewError, match=message) as refused:
             joinless.materialize(text, "view", name=name)
         assert refused.value.getCondition() == f"JOINLESS_VIEW.{condition}"
     assert shop.version("view") == version

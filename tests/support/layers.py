@@ -45,6 +45,7 @@ LAYERS = {
     "inspect": "plans and expressions that are only looked at",
     "checkpoint": "what a checkpoint holds, and what was decided for a run",
     "state.cells": "the state of a cell, the undo of its last batch, the cache of view trees",
+    "state.asof": "the rows of as-of joins, found by their times",
     "state.groups": "the stored totals of groups, and accumulators",
     "state.log": "the log of a cell: blocks, what of them is kept, and their reader",
     "state.times": "how long rows are needed, and which expire",

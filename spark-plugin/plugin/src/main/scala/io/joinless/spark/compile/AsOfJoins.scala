@@ -71,7 +71,7 @@ private[compile] object AsOfJoins {
     val aggregate = Aggregate(ofKeys, ofKeys :+ Alias(rows.toAggregateExpression(), "rows")(), both)
     aggregate.setTagValue(GroupCompiler.purpose, purpose(join))
     val output = join.output.filter(read.contains)
-    Project(output, OrderedRows.exploded(aggregate, aggregate.output.last, output))
+    Project(output, ExplodedGroups(aggregate, aggregate.output.last, output))
   }
 
   private def purpose(join: AsOf): GroupCompiler.Purpose = {

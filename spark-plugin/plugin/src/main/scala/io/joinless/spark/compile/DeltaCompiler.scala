@@ -1,15 +1,8 @@
 package io.joinless.spark.compile
 
 import io.joinless.spark.compile.streams.{Changes, Emission, GroupCompiler, Reads, StaticRows, Streams}
-import io.joinless.spark.compile.template.{
-  AsOfQueries,
-  CurrentTime,
-  DeltaScope,
-  FirstRows,
-  ResultKey,
-  StoredInput,
-  Subqueries
-}
+import io.joinless.spark.compile.template.{AsOfQueries, CurrentTime, DeltaScope, FirstRows}
+import io.joinless.spark.compile.template.{ResultKey, StoredInput, Subqueries}
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.marks.{

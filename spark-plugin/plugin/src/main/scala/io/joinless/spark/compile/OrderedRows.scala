@@ -5,7 +5,7 @@ import io.joinless.spark.compile.template.{AsOf, DeltaScope, FirstRows, RowNumbe
 import io.joinless.spark.plans.marks.SampleOf
 import io.joinless.spark.plans.nodes.StreamRef
 import io.joinless.spark.plans.reasons.Reason
-import io.joinless.spark.plans.values.{BestRows, InPlaceOf, RowOrder}
+import io.joinless.spark.plans.values.{BestRows, RowOrder}
 import io.joinless.spark.rules.blocks.Names
 import io.joinless.spark.spec.TimeSpec
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
@@ -110,7 +110,7 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
     val emitted =
       if (skip == 0 && !most.contains(0L)) array
       else Slice(array, Literal(skipped + 1), Literal(most.fold(longest.toLong)(_.min(longest)).toInt))
-    Project(child.output, exploded(known, emitted, rows.output))
+    Project(child.output, ExplodedGroups(known, emitted, rows.output))
   }
 
   /** Whether rows can be deleted. */
@@ -131,7 +131,7 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
     else {
       val part = Pmod(new Murmur3Hash(columns), Literal(Parts))
       val known = groups(Seq(Alias(part, "part")()), rows, order, Some(limit), "", inParts = true)
-      Project(rows.output, exploded(known, known.output.last, rows.output))
+      Project(rows.output, ExplodedGroups(known, known.output.last, rows.output))
     }
   }
 
@@ -152,7 +152,7 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
     }
     Project(
       window.output,
-      window.copy(partitionSpec = partitions, child = exploded(grouped, grouped.output.last, rows.output, times))
+      window.copy(partitionSpec = partitions, child = ExplodedGroups(grouped, grouped.output.last, rows.output, times))
     )
   }
 
@@ -219,33 +219,5 @@ private[compile] object OrderedRows {
       GroupCompiler.Purpose(which + parts + by + ordered, which + by + ordered, isOfMatches = false)
     )
     aggregate
-  }
-
-  /** The rows in an array of groups: the groups' keys, and the columns of `rows`.
-    *
-    * @param array over the columns of `groups`: rows as structs, with the columns `rows`
-    * @param keys some of `rows`, each with the key of its group that has the same values: the
-    *   column is read from there
-    */
-  private[compile] def exploded(
-      groups: Aggregate,
-      array: Expression,
-      rows: Seq[Attribute],
-      keys: Seq[(Attribute, Attribute)] = Nil
-  ): LogicalPlan = {
-
-    /** The key that has the values of a column, if the column is one of `keys`. */
-    def keyOf(a: Attribute) = keys.collectFirst { case (column, key) if column.exprId == a.exprId => key }
-    val made = rows.map(a => if (keyOf(a).isDefined) a.newInstance() else a)
-    val all = Generate(
-      Inline(array),
-      unrequiredChildIndex = Seq(groups.output.size - 1),
-      outer = false,
-      qualifier = None,
-      generatorOutput = made.map(_.withNullability(true)),
-      groups
-    )
-    if (keys.isEmpty) all
-    else Project(groups.output.init ++ rows.map(a => keyOf(a).fold(a: NamedExpression)(InPlaceOf(a, _))), all)
   }
 }

@@ -8,8 +8,8 @@ import org.apache.spark.sql.catalyst.plans.logical._
   * nothing else of it.
   *
   * @param leftKeys keys of the left side
-  * @param rightKeys those of the right side, of the same types; where NULLs are not equal, rows with
-  *   a NULL have been dropped
+  * @param rightKeys those of the right side, of the same types; where NULLs are not equal, rows
+  *   with a NULL have been dropped
   * @param leftTime the time of a left row; NULL if the row has no match
   * @param rightTime the time of a right row, of the same type; not NULL
   * @param ties which of several right rows of one time is the match: the first one

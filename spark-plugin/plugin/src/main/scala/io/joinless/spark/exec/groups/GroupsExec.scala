@@ -147,7 +147,7 @@ final case class GroupsExec(
       upTo: Long,
       eviction: Long
   ): Iterator[InternalRow] = {
-    val task = GroupsTask(shape, functions, store, rows, upTo, eviction)
+    val task = GroupsTasks(shape, functions, store, rows, upTo, eviction)
     longMetric("allUpdatesTimeMs") += timeTakenMs(task.read())
     AtEnd(task.changes) {
       longMetric("commitTimeMs") += timeTakenMs(store.commit())

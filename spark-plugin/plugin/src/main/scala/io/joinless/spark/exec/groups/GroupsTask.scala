@@ -136,29 +136,6 @@ abstract private class GroupsTask(
   }
 }
 
-private object GroupsTask {
-
-  /** The task for these groups.
-    *
-    * @param late where groups close: rows are late if their group closes at this watermark or
-    *   before. Milliseconds, as is `watermark`
-    * @param watermark the watermark at the end of the batch
-    */
-  def apply(
-      shape: GroupShape,
-      functions: Seq[GroupFunction],
-      store: PrefixStore,
-      rows: Iterator[InternalRow],
-      late: Long,
-      watermark: Long
-  ): GroupsTask = {
-    val arguments = GroupArgument.of(functions, shape).toArray
-    if (shape.isClosing) new ClosingGroups(shape, functions, arguments, store, rows, late, watermark)
-    else if (shape.isAsOf) new AsOfGroups(shape, functions, arguments, store, rows)
-    else new ChangingGroups(shape, functions, arguments, store, rows)
-  }
-}
-
 /** Groups that are emitted whenever they change: with their old values, and with their new ones.
   * Without grouping columns there is one group, which is emitted in the first batch even if it has
   * no rows.
