@@ -3,8 +3,9 @@ package io.joinless.spark.changes
 import io.joinless.engine.oracle.Seeds
 import io.joinless.spark.SharedSpark
 import io.joinless.spark.compile.DeltaCompilation
-import io.joinless.spark.plans.nodes.Groups
+import io.joinless.spark.plans.nodes.{Groups, JoinFreeJoin}
 import io.joinless.spark.plans.values.DeltaForm
+import io.joinless.spark.spec.{GroupShape, RecordedQuery}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.joinless.Plans
 import org.scalatest.funsuite.AnyFunSuite
@@ -60,6 +61,24 @@ class AsOfQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChang
 
   test("the complete result of as-of joins is that of the changes") {
     for (i <- Seq(0, 1, 2, 4, 9, 14)) checkFull(joins(i), i.toLong)
+  }
+
+  test("a checkpoint goes on as it was begun, with as-of joins or without") {
+    val tables = new Tables
+    tables.streams()
+    val marked = Changes.markedUnchecked(Plans.analyzed(spark.sql(joins.head)), DeltaForm.Weight)
+    def record(recorded: Option[RecordedQuery]) = {
+      val plan = DeltaCompilation(spark, marked, recorded)
+      RecordedQuery(
+        plan.collect { case join: JoinFreeJoin => join.shape },
+        plan.collect { case groups: Groups => groups.shape }
+      )
+    }
+    def isAsOf(query: RecordedQuery) = query.groups.exists(_.isAsOf)
+    val before = record(Some(RecordedQuery(Nil, Seq(GroupShape(IndexedSeq.empty, IndexedSeq.empty)))))
+    assert(!isAsOf(before) && record(Some(before)) == before)
+    val now = record(None)
+    assert(isAsOf(now) && record(Some(now)) == now)
   }
 
   private val others = Seq(
