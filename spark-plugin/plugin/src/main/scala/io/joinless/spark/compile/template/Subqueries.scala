@@ -31,6 +31,8 @@ private[compile] object Subqueries extends PredicateHelper {
     }.flatten ++ plan.collectLeaves().flatMap(_.output)
     val fresh = defined.map(_.exprId).distinct.map(_ -> NamedExpression.newExprId).toMap
     def withFreshId(a: Attribute): Attribute = fresh.get(a.exprId).fold(a)(a.withExprId)
+    def column(a: Attribute): NamedExpression =
+      fresh.get(a.exprId).fold[NamedExpression](a)(Alias(a, a.name)(_, a.qualifier))
     plan.transformUp { case node =>
       OuterScope.replaceIn(node)(withFreshId).transformExpressions {
         case alias: Alias if fresh.contains(alias.exprId) =>
@@ -40,6 +42,8 @@ private[compile] object Subqueries extends PredicateHelper {
             alias.explicitMetadata,
             alias.nonInheritableMetadataKeys
           )
+        case s: LateralSubquery =>
+          s.withNewPlan(Project(s.plan.output.map(column), s.plan)) // its columns are the plan's
       }
     }
   }
