@@ -41,6 +41,8 @@ class AsOfQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChang
     "SELECT t.k, t.g FROM t LEFT JOIN LATERAL (SELECT u.g FROM u WHERE u.k = t.k AND u.g <= t.g ORDER BY u.g DESC LIMIT 1) v WHERE v.g IS NULL AND NOT EXISTS (SELECT 1 FROM a WHERE a.k = t.k)",
     "SELECT b.k, (SELECT MAX_BY(r.x, r.x) FROM t r WHERE r.k = b.k AND r.x < b.x) AS before FROM t b",
     "SELECT t.k, v.* FROM t, LATERAL (SELECT MAX_BY(u.g, u.g) AS g, COALESCE(MAX_BY(u.g, u.g), 9) AS h FROM u WHERE u.k = t.k AND u.g <= t.g) v",
+    "SELECT u.k, (SELECT MAX_BY(60 DIV (t.k - 3), t.x) FROM t WHERE t.k = u.k AND t.k <> 3 AND t.x <= u.g) AS x FROM u WHERE u.k < 2",
+    "SELECT t.k, v.y, v.z FROM t LEFT JOIN LATERAL (SELECT COALESCE(a.y, 9) AS y, 5 AS z FROM a WHERE a.k = t.k AND a.y + 0L <= t.g ORDER BY a.y + 0L DESC LIMIT 1) v",
     "SELECT COUNT(*) AS n FROM u, LATERAL (SELECT a.y FROM a WHERE a.k = u.k AND a.y <= u.g ORDER BY a.y DESC LIMIT 1) v",
     "SELECT k, (SELECT MAX_BY(r.x, r.at) FROM (SELECT *, TIMESTAMP_SECONDS(k) AS at FROM t) r WHERE r.g = b.g AND r.at <= b.at AND r.at > b.at - INTERVAL 2 SECONDS AND r.x = r.k) AS x FROM (SELECT *, TIMESTAMP_SECONDS(g) AS at FROM u) b",
     "(SELECT k, (SELECT MAX_BY(a.y, a.y) FROM a WHERE a.k = u.k AND a.y <= u.g) AS y FROM u) UNION ALL SELECT k, y FROM a"

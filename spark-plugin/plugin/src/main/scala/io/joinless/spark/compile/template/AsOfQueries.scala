@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.plans.{Inner, JoinType, LeftOuter}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.{AS_OF_JOIN, LATERAL_JOIN, SCALAR_SUBQUERY}
 import org.apache.spark.sql.joinless.KeyBytes
+import org.apache.spark.sql.types.DataType
 
 /** Finds the as-of joins of a query over streams, in the forms in which people write them, and
   * makes a node ([[AsOf]]) of each:
@@ -68,7 +69,8 @@ private[compile] object AsOfQueries extends PredicateHelper {
     *   the other expressions read
     * @param conditions over the columns of both sides
     * @param time by which one row is the last one, or the first one
-    * @param results the columns of the subquery, over those of `rows`
+    * @param results the columns of the subquery, in which values of the row are [[OfMatch]]; they are
+    *   computed of no other row, as they may fail on it
     * @param always the subquery has a row even if `rows` has none
     */
   final private case class OneRow(
@@ -80,6 +82,13 @@ private[compile] object AsOfQueries extends PredicateHelper {
       results: Seq[Expression],
       always: Boolean
   )
+
+  /** A value of the one row, over the columns of `rows`; NULL where there is no row. */
+  final private case class OfMatch(child: Expression) extends UnaryExpression with Unevaluable {
+    override def dataType: DataType = child.dataType
+
+    override protected def withNewChildInternal(newChild: Expression): OfMatch = copy(newChild)
+  }
 
   /** `left` joined with the one row that a subquery returns for each of its rows, and the columns of
     * the subquery over it; None if it is no as-of join that can be maintained.
@@ -103,7 +112,7 @@ private[compile] object AsOfQueries extends PredicateHelper {
         case Compared(l, r, isBefore, _) if isOfLeft(l) && isBefore == forward => r
         case Compared(l, r, isBefore, _) if isOfLeft(r) && isBefore != forward => l
       }
-      one = OneRow(join.right, conditions, time, forward, Nil, join.right.output, always = false)
+      one = OneRow(join.right, conditions, time, forward, Nil, join.right.output.map(OfMatch), always = false)
       (joined, columns) <- joined(join.left, one, join.joinType == LeftOuter)
     } yield Project(
       join.left.output ++ join.right.output.zip(columns).map { case (a, e) => Alias(e, a.name)(a.exprId, a.qualifier) },
@@ -125,7 +134,13 @@ private[compile] object AsOfQueries extends PredicateHelper {
   }
 
   private def joined(left: LogicalPlan, one: OneRow, outer: Boolean): Option[(LogicalPlan, Seq[Expression])] = {
-    val right = one.rows
+    // what is NULL exactly where there is no match
+    val (right, time) = one.time match {
+      case a: Attribute => (one.rows, a)
+      case computed =>
+        val column = Alias(computed, "time")()
+        (Project(one.rows.output :+ column, one.rows), column.toAttribute)
+    }
     def isOf(e: Expression, side: LogicalPlan) = e.references.nonEmpty && e.references.subsetOf(side.outputSet)
 
     /** Operands in the sequence left, right; and whether they were exchanged. */
@@ -156,32 +171,35 @@ private[compile] object AsOfQueries extends PredicateHelper {
             expressions.forall(_.deterministic) && !(conditions.diff(bounds) :+ one.time).exists(CanThrow(_)) &&
             bounds.forall(bound => !CanThrow(bound) || CanThrow.onlyByOverflow(bound)) =>
         // so a left row with a NULL finds nothing
-        val present = (keys.filterNot(_._3).map(_._2) :+ one.time).map(IsNotNull(_): Expression).reduce(And(_, _))
+        val present = (keys.filterNot(_._3).map(_._2) :+ time).map(IsNotNull(_): Expression).reduce(And(_, _))
         val asOf = AsOf(
           left,
           Filter(present, right),
           keys.map(_._1),
           keys.map(_._2),
           ofLeft.reduceOption(And(_, _)).fold(leftTime)(If(_, leftTime, Literal(null, leftTime.dataType))),
-          one.time,
+          time,
           one.ties,
           one.forward,
           strict,
           outer
         )
         val bound = bounds.reduceOption(And(_, _))
-        if (outer) {
+        if (!outer) Some((
+          bound.fold[LogicalPlan](asOf)(Filter(_, asOf)),
+          one.results.map(_.transform {
+            case OfMatch(value) => value
+          })
+        ))
+        else {
           // without a match, the bound is not computed
-          val isNear = bound.map(b => Alias(If(IsNotNull(one.time), b, Literal.FalseLiteral), "isNear")())
-          def ofMatch(a: Attribute) = isNear.fold[Expression](a) { near =>
-            If(near.toAttribute, a, Literal(null, a.dataType))
-          }
-          val rows = isNear.fold[LogicalPlan](asOf)(near => Project(asOf.output :+ near, asOf))
+          val isNear = bound.map(b => Alias(If(IsNotNull(time), b, Literal.FalseLiteral), "isNear")())
+          val has = isNear.fold[Expression](IsNotNull(time))(_.toAttribute)
           Some((
-            rows,
-            one.results.map(_.transformUp { case a: Attribute if right.outputSet.contains(a) => ofMatch(a) })
+            isNear.fold[LogicalPlan](asOf)(near => Project(asOf.output :+ near, asOf)),
+            one.results.map(_.transform { case OfMatch(value) => If(has, value, Literal(null, value.dataType)) })
           ))
-        } else Some((bound.fold[LogicalPlan](asOf)(Filter(_, asOf)), one.results))
+        }
       case _ => None
     }
   }
@@ -190,19 +208,7 @@ private[compile] object AsOfQueries extends PredicateHelper {
     * `MAX_BY` or `MIN_BY` by one expression.
     */
   private def oneRow(plan: LogicalPlan): Option[OneRow] = plan match {
-    case Project(list, child) =>
-      oneRow(child).flatMap { one =>
-        val values = AttributeMap(child.output.zip(one.results))
-        // below a LIMIT, all is computed of the row; above an aggregate, also where there is none
-        if (one.always && list.forall(!isCorrelated(_)))
-          Some(one.copy(results = list.map(valueOf(_).transformUp { case a: Attribute => values.getOrElse(a, a) })))
-        else if (one.always || list.exists(isCorrelated)) None
-        else {
-          val named =
-            list.map(e => Alias(valueOf(e).transformUp { case a: Attribute => values.getOrElse(a, a) }, e.name)())
-          Some(one.copy(rows = Project(named ++ one.rows.output, one.rows), results = named.map(_.toAttribute)))
-        }
-      }
+    case Project(list, child) => oneRow(child).flatMap(above(list, child, _))
     case SubqueryAlias(_, child) => oneRow(child)
     case GlobalLimit(IntegerLiteral(1), LocalLimit(IntegerLiteral(1), child)) => first(child)
     case Aggregate(Nil, results, child, _) => extreme(results, child)
@@ -211,30 +217,42 @@ private[compile] object AsOfQueries extends PredicateHelper {
 
   /** The first row of an ordered plan. */
   private def first(plan: LogicalPlan): Option[OneRow] = plan match {
-    case sort: Sort if sort.global =>
-      uncorrelated(sort.child).flatMap { case (rows, conditions) =>
-        sort.order.headOption.filter(_ => !sort.order.exists(isCorrelated)).map { time =>
-          OneRow(
-            rows,
-            conditions,
-            time.child,
-            forward = time.direction == Ascending,
-            sort.order.tail,
-            sort.child.output,
-            always = false
-          )
-        }
+    case sort: Sort if sort.global && !sort.order.exists(isCorrelated) =>
+      // columns that are computed below the order are computed of the one row alone, too
+      val (columns, child) = sort.child match {
+        case Project(list, child) if !list.exists(isCorrelated) => (list.map(valueOf), child)
+        case child => (child.output, child)
       }
-    case Project(list, child) => first(child).flatMap { one =>
-        if (list.exists(isCorrelated)) None
-        else {
-          val named = list.map { case a: Alias => a; case a => Alias(a, a.name)() }
-          Some(one.copy(rows = Project(named ++ one.rows.output, one.rows), results = named.map(_.toAttribute)))
-        }
-      }
+      val written = AttributeMap(sort.child.output.zip(columns))
+      val order = sort.order.map(_.transformUp { case a: Attribute => written.getOrElse(a, a) }.asInstanceOf[SortOrder])
+      for {
+        (rows, conditions) <- uncorrelated(child)
+        time <- order.headOption
+      } yield OneRow(
+        rows,
+        conditions,
+        time.child,
+        forward = time.direction == Ascending,
+        order.tail,
+        columns.map(OfMatch),
+        always = false
+      )
+    case Project(list, child) => first(child).flatMap(above(list, child, _))
     case SubqueryAlias(_, child) => first(child)
     case _ => None
   }
+
+  /** The one row below a projection of it: below a LIMIT, all of a column is a value of the row;
+    * above an aggregate, only the functions are.
+    */
+  private def above(list: Seq[NamedExpression], child: LogicalPlan, one: OneRow): Option[OneRow] =
+    Option.unless(list.exists(isCorrelated)) {
+      val columns = AttributeMap(child.output.zip(one.results))
+      one.copy(results = list.map(valueOf).map { value =>
+        if (one.always) value.transformUp { case a: Attribute => columns.getOrElse(a, a) }
+        else OfMatch(value.transformUp { case a: Attribute => columns.get(a).fold[Expression](a)(_.children.head) })
+      })
+    }
 
   /** The values of `MAX_BY` or `MIN_BY` as those of one row. */
   private def extreme(results: Seq[NamedExpression], child: LogicalPlan): Option[OneRow] = {
@@ -252,11 +270,10 @@ private[compile] object AsOfQueries extends PredicateHelper {
       })(())
       (rows, conditions) <- uncorrelated(child)
     } yield {
-      val columns = values.flatten.map { case (f, value, _, _) => f -> Alias(value, "value")() }
-      val above = results.map(valueOf(_).transformUp {
-        case f: AggregateExpression => columns.find(_._1.semanticEquals(f)).get._2.toAttribute
+      val found = results.map(valueOf(_).transformUp {
+        case f: AggregateExpression => OfMatch(values.flatten.find(_._1.semanticEquals(f)).get._2)
       })
-      OneRow(Project(columns.map(_._2) ++ rows.output, rows), conditions, time, forward, Nil, above, always = true)
+      OneRow(rows, conditions, time, forward, Nil, found, always = true)
     }
   }
 
@@ -282,7 +299,7 @@ private[compile] object AsOfQueries extends PredicateHelper {
         val here = ofBoth.map(_.transform { case OuterReference(a) => a })
         (own.reduceOption(And(_, _)).fold(rows)(Filter(_, rows)), conditions ++ here)
       }
-    case Project(list, child) if !list.exists(isCorrelated) =>
+    case Project(list, child) if !list.exists(e => isCorrelated(e) || CanThrow(e)) =>
       uncorrelated(child).map { case (rows, conditions) =>
         val read = rows.outputSet.intersect(AttributeSet.fromAttributeSets(conditions.map(_.references)))
         val missing = rows.output.filter(a => read.contains(a) && !list.exists(_.exprId == a.exprId))
