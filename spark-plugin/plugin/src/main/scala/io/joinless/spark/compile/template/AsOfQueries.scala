@@ -69,8 +69,8 @@ private[compile] object AsOfQueries extends PredicateHelper {
     *   the other expressions read
     * @param conditions over the columns of both sides
     * @param time by which one row is the last one, or the first one
-    * @param results the columns of the subquery, in which values of the row are [[OfMatch]]; they are
-    *   computed of no other row, as they may fail on it
+    * @param results the columns of the subquery, in which values of the row are [[OfMatch]]; they
+    *   are computed of no other row, as they may fail on it
     * @param always the subquery has a row even if `rows` has none
     */
   final private case class OneRow(
