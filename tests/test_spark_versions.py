@@ -54,7 +54,9 @@ def play(minor: str, folder: Path, number: int) -> None:
     assert done.returncode == 0, done.stdout + done.stderr[-6000:]
     said = done.stdout.splitlines()
     assert said[0].startswith(f"Spark {minor}."), said
-    wanted = {"three-way join", "groups over changes", "the whole result"}
+    wanted = {"three-way join", "groups over changes", "the whole result", "an as-of join"}
+    if minor >= "4.3":
+        wanted |= {"ASOF JOIN"}
     if (sparks.FOLDER / minor / "delta-jars").exists() or minor == sparks.own():
         wanted |= {"a Delta table"}
     assert {line.split(":")[0].strip() for line in said[1:]} == wanted, said

@@ -23,6 +23,11 @@ from support import delta_jars
 PATHS = "SELECT a.src, b.src AS via, b.dst, c.dst AS last FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
 PER_CITY = """SELECT c.city, COUNT(*) AS n, SUM(l.amount) AS amount, MAX(l.amount) AS most
               FROM {} c JOIN {} o ON o.customer = c.id JOIN {} l ON l.order = o.id GROUP BY c.city"""
+LAST = """SELECT l.order, l.amount, m.id FROM lines l LEFT JOIN LATERAL (
+            SELECT o.id FROM orders o WHERE o.customer % 3 = l.order % 3 AND o.id <= l.amount ORDER BY o.id DESC LIMIT 1
+          ) m ON true"""
+AS_OF = """SELECT l.order, l.amount, o.id FROM lines l LEFT ASOF JOIN orders o MATCH_CONDITION (l.amount >= o.id)
+           ON o.customer % 3 = l.order % 3"""
 TABLES = {"customers": "id INT, city STRING", "orders": "id INT, customer INT", "lines": "order INT, amount INT"}
 
 
@@ -76,7 +81,9 @@ def paths(spark: SparkSession, folder: Path, number: int) -> None:
 
 
 def changes(spark: SparkSession, folder: Path, number: int) -> None:
-    """Groups of a three-way join whose inputs insert and delete, as changes for a sink of our own, and read whole."""
+    """Groups of a three-way join whose inputs insert and delete, as changes for a sink of our own, and read whole;
+    as-of joins.
+    """
     tables, changed = history(number)
     for name, fields in TABLES.items():
         write(folder / name / f"{number}.csv", [f"{sign},{','.join(map(str, row))}" for sign, row in changed[name]])
@@ -84,6 +91,27 @@ def changes(spark: SparkSession, folder: Path, number: int) -> None:
         joinless.changelog(feed).createOrReplaceTempView(name)
         spark.createDataFrame(tables[name], fields).createOrReplaceTempView(f"now_{name}")
     query = spark.sql(PER_CITY.format(*TABLES))
+    expected = rows(spark.sql(PER_CITY.format(*(f"now_{name}" for name in TABLES))))
+    compare("groups over changes", followed(query, folder), expected)
+    compare("the whole result", rows(joinless.enumerate_full(query, checkpoint=str(folder / "cp"))), expected)
+    as_of(spark, folder)
+
+
+def as_of(spark: SparkSession, folder: Path) -> None:
+    """As-of joins of the same changes; written as such where SQL has them."""
+    expected = rows(spark.sql(LAST.replace("lines l", "now_lines l").replace("orders o", "now_orders o")))
+    query = spark.sql(LAST)
+    assert "s-of join" in joinless.explain(joinless.enumerate_deltas(query)).text
+    compare("an as-of join", followed(query, folder / "last"), expected)
+    if pyspark.__version__ >= "4.3":
+        spark.conf.set("spark.sql.join.asofJoin.enabled", "true")
+        query = spark.sql(AS_OF)
+        assert "s-of join" in joinless.explain(joinless.enumerate_deltas(query)).text
+        compare("ASOF JOIN", followed(query, folder / "as-of"), expected)
+
+
+def followed(query: DataFrame, folder: Path) -> Counter[tuple[Any, ...]]:
+    """The sum of all changes of a query, which goes on in this folder."""
 
     def keep(batch: DataFrame, number: int) -> None:
         batch.coalesce(1).write.mode("overwrite").parquet(str(folder / "out" / f"batch={number}"))
@@ -91,13 +119,11 @@ def changes(spark: SparkSession, folder: Path, number: int) -> None:
     writer = joinless.enumerate_deltas(query).writeStream.foreachBatch(keep)
     running = writer.option("checkpointLocation", str(folder / "cp")).trigger(availableNow=True).start()
     running.awaitTermination()
-    expected = rows(spark.sql(PER_CITY.format(*(f"now_{name}" for name in TABLES))))
     found: Counter[tuple[Any, ...]] = Counter()
-    for row in spark.read.parquet(str(folder / "out")).collect():
-        found[row.city, row.n, row.amount, row.most] += 1 if row["_change_type"] == "insert" else -1
-    compare("groups over changes", +found, expected)
+    for *row, change in query.sparkSession.read.parquet(str(folder / "out")).drop("batch").collect():
+        found[tuple(row)] += 1 if change == "insert" else -1
     assert min(found.values(), default=0) >= 0, found
-    compare("the whole result", rows(joinless.enumerate_full(query, checkpoint=str(folder / "cp"))), expected)
+    return +found
 
 
 def view(spark: SparkSession, folder: Path, number: int) -> None:
