@@ -20,9 +20,8 @@ import joinless
 from joinless.changes import Form
 from support import oracles
 from support.ahead import run_ahead, seeds
-from support.batches import MicroBatches
 from support.cases import Case, Column, Row, Table
-from support.changes import ChangeRun, random_changes
+from support.changes import ChangeRun, played, random_changes, stream
 from support.run import check_difference
 
 TYPES = ("TIMESTAMP", "INT", "BIGINT", "DATE", "DECIMAL(9,2)", "SMALLINT")
@@ -128,41 +127,13 @@ def ahead(
         run = AsOfRun(spark, join.case, random_changes(join.case, seed), folder / join.case.name, form)
         run.duckdb = join.duckdb
         assert "s-of join" in joinless.explain(run.deltas()).text, join.case.sql
-        (stream if seed % 4 == 0 else play)(run, restarts=seed % 3 == 0)
+        if seed % 4 == 0:
+            stream(run, seed, grouped=True)
+        else:
+            with played(run, seed):
+                pass
 
     yield from run_ahead(request, "as_of_seed", run)
-
-
-def play(run: AsOfRun, restarts: bool) -> None:
-    """Plays the micro-batches without a streaming query."""
-    batches = MicroBatches(run.session, run.deltas(), run.folder / "state")
-    try:
-        for batch in range(run.case.batches):
-            if restarts and batch == run.case.batches // 2:
-                batches.restart()
-            files = run.arrive(batch)
-            if files:
-                run.take(batches.play(files), batch)
-            run.check(batch)
-    finally:
-        batches.close()
-
-
-def stream(run: AsOfRun, restarts: bool) -> None:
-    """Runs a streaming query."""
-    query = run.start()
-    try:
-        for batch in range(run.case.batches):
-            if restarts and batch == run.case.batches // 2:
-                query.stop()
-                query = run.start()
-            run.arrive(batch)
-            query.processAllAvailable()
-            run.check(batch)
-            if batch % 2 and run.files:
-                run.check_full(batch, grouped=True)
-    finally:
-        query.stop()
 
 
 def test_every_batch_equals_duckdbs_as_of_join(as_of_seed: int, ahead: dict[int, Future[None]]) -> None:

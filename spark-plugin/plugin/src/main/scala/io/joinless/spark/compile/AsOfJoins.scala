@@ -5,10 +5,9 @@ import io.joinless.spark.compile.template.{AsOf, DeltaScope}
 import io.joinless.spark.plans.failures.CanThrow
 import io.joinless.spark.plans.values.{AsOfRows, RowOrder}
 import io.joinless.spark.rules.blocks.{Conditions, Names}
-import io.joinless.spark.spec.GroupShape
+import io.joinless.spark.spec.RecordedQuery
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.types.StructType
 
 /** As-of joins ([[AsOf]]) as groups: the rows of both sides in one relation, grouped by their keys.
   * A group stores its rows by their times ([[AsOfRows]]), and emits the results that change.
@@ -20,8 +19,8 @@ import org.apache.spark.sql.types.StructType
 private[compile] object AsOfJoins {
 
   /** Whether as-of joins of a query are found: not where its checkpoint was begun without. */
-  def areFound(recorded: Option[Seq[GroupShape]], hasBlocks: => Boolean): Boolean =
-    recorded.forall(groups => groups.exists(_.isAsOf) || groups.isEmpty && !hasBlocks)
+  def areFound(recorded: Option[RecordedQuery]): Boolean =
+    recorded.forall(query => query.groups.exists(_.isAsOf) || query.groups.isEmpty && query.blocks.isEmpty)
 
   /** The join with conditions on its left side alone below it; the other conditions. */
   def pushed(condition: Expression, join: AsOf): (Option[Expression], AsOf) = {
@@ -54,20 +53,12 @@ private[compile] object AsOfJoins {
       side(rightKeys, nulls(ofLeft) ++ ofRight, Literal.TrueLiteral, rightTime)(right)
     )
     val (ofKeys, values) = both.output.splitAt(leftKeys.size)
-    val struct = CreateNamedStruct(values.zipWithIndex.flatMap { case (a, i) => Seq(Literal(s"c$i"), a) })
     val order = ties.map { tie =>
       tie.transform { case a: Attribute => values(ofLeft.size + ofRight.indexWhere(_.exprId == a.exprId)) }
         .asInstanceOf[SortOrder]
     }
-    val byFields = BindReferences.bindReferences(order, values)
-    val rows = AsOfRows(
-      struct,
-      RowOrder(byFields, struct.dataType.asInstanceOf[StructType]),
-      ofLeft.size,
-      forward,
-      strict,
-      outer
-    )
+    val (struct, byFields) = RowOrder.struct(values, order)
+    val rows = AsOfRows(struct, byFields, ofLeft.size, forward, strict, outer)
     val aggregate = Aggregate(ofKeys, ofKeys :+ Alias(rows.toAggregateExpression(), "rows")(), both)
     aggregate.setTagValue(GroupCompiler.purpose, purpose(join))
     val output = join.output.filter(read.contains)

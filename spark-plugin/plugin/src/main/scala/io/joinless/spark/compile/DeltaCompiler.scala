@@ -163,7 +163,7 @@ final class DeltaCompiler(
 
   /** The optimized template; the plans of the joins that replace subqueries are optimized, too. */
   private def optimized(template: LogicalPlan, emission: Emission): LogicalPlan = {
-    val found = !emission.isFinal && AsOfJoins.areFound(recorded.map(_.groups), recordedBlocks.nonEmpty)
+    val found = !emission.isFinal && AsOfJoins.areFound(recorded)
     val first = named(FirstRows.in(if (found) AsOfQueries.in(template) else template))
     FirstRows.in(if (Subqueries.has(first)) named(FirstRows.in(Subqueries.joined(first))) else first)
   }

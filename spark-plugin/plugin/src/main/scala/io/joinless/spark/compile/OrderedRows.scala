@@ -13,7 +13,6 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 import org.apache.spark.sql.catalyst.plans.InnerLike
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.joinless.KeyBytes
-import org.apache.spark.sql.types.StructType
 
 /** LIMIT and window functions as groups that store their first rows, or all of them, in an order
   * ([[BestRows]]): later steps need no other stateful node.
@@ -207,9 +206,8 @@ private[compile] object OrderedRows {
       by: String,
       inParts: Boolean = false
   ): Aggregate = {
-    val struct = CreateNamedStruct(rows.output.zipWithIndex.flatMap { case (a, i) => Seq(Literal(s"c$i"), a) })
-    val byFields = BindReferences.bindReferences(order, rows.output)
-    val best = BestRows(struct, RowOrder(byFields, struct.dataType.asInstanceOf[StructType]), limit)
+    val (struct, byFields) = RowOrder.struct(rows.output, order)
+    val best = BestRows(struct, byFields, limit)
     val aggregate = Aggregate(keys.map(_.child), keys :+ Alias(best.toAggregateExpression(), "rows")(), rows)
     val which = limit.fold("all rows")(n => if (n == 1) "the first row" else s"the first $n rows")
     val ordered = if (order.isEmpty) "" else s", ordered by ${names(order)}"

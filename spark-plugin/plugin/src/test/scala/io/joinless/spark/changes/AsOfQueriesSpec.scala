@@ -15,9 +15,6 @@ import org.scalatest.funsuite.AnyFunSuite
   */
 class AsOfQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChanges {
 
-  /** Each with an oracle where Spark's own rows are not always the first ones, or it refuses the
-    * query.
-    */
   private val joins = Seq(
     "SELECT t.k, t.x, v.y FROM t LEFT JOIN LATERAL (SELECT a.y FROM a WHERE a.k = t.k AND a.y <= t.g ORDER BY a.y DESC LIMIT 1) v ON true",
     "SELECT u.k, v.x, v.d FROM u, LATERAL (SELECT t.x, t.d FROM t WHERE t.k = u.k AND t.g < u.g ORDER BY t.g DESC, t.x, t.d LIMIT 1) v",

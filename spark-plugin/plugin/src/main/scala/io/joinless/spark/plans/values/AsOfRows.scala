@@ -1,7 +1,7 @@
 package io.joinless.spark.plans.values
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{CreateNamedStruct, Expression, GenericInternalRow, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow, UnsafeRow}
 import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.types._
 
@@ -54,13 +54,8 @@ final case class AsOfRows(
 
   /** The text by which the function is recorded. */
   override def sql(isDistinct: Boolean): String = {
-    val values = row match {
-      case struct: CreateNamedStruct => struct.valExprs.map(_.sql)
-      case other => Seq(other.sql)
-    }
-    val ties = if (order.keys.isEmpty) "" else s" ORDER BY ${order.texts(row).mkString(", ")}"
     val which = (if (forward) " FORWARD" else "") + (if (strict) " STRICT" else "") + (if (outer) " OUTER" else "")
-    s"$prettyName($left: ${values.mkString(", ")}$ties$which)"
+    s"$prettyName($left: $text$which)"
   }
 
   /** Whether a row, of one column, is one of the right side. */
@@ -80,7 +75,7 @@ final case class AsOfRows(
     }
   }
 
-  /** A row of the result; `match` may be null. Both are rows of one column. */
+  /** A row of the result; `matched` may be null. Both are rows of one column. */
   def joined(leftRow: UnsafeRow, matched: UnsafeRow): InternalRow = {
     val values = new Array[Any](columns)
     val ofLeft = leftRow.getStruct(0, columns + 2)

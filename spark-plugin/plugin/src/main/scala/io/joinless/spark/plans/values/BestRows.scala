@@ -1,6 +1,6 @@
 package io.joinless.spark.plans.values
 
-import org.apache.spark.sql.catalyst.expressions.{CreateNamedStruct, Expression, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
 import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.types.{ArrayType, DataType}
 
@@ -24,15 +24,7 @@ final case class BestRows(
   /** The text by which the function is recorded: columns, order and limit, which are those of the
     * query.
     */
-  override def sql(isDistinct: Boolean): String = {
-    val values = row match {
-      case struct: CreateNamedStruct => struct.valExprs.map(_.sql)
-      case other => Seq(other.sql)
-    }
-    val by = if (order.keys.isEmpty) "" else s" ORDER BY ${order.texts(row).mkString(", ")}"
-    val most = limit.fold("")(n => s" LIMIT $n")
-    s"$prettyName(${values.mkString(", ")}$by$most)"
-  }
+  override def sql(isDistinct: Boolean): String = s"$prettyName($text${limit.fold("")(n => s" LIMIT $n")})"
 
   override def value(rows: Seq[UnsafeRow]): Any =
     new GenericArrayData(rows.iterator.map[Any](_.getStruct(0, order.fields)).toArray)

@@ -2,10 +2,13 @@ package io.joinless.spark.plans.values
 
 import org.apache.spark.sql.catalyst.expressions.{
   Ascending,
+  Attribute,
+  BindReferences,
   BoundReference,
   CreateNamedStruct,
   Expression,
   GetStructField,
+  Literal,
   RowOrdering,
   SortOrder,
   UnsafeRow
@@ -53,6 +56,12 @@ object RowOrder {
     }.asInstanceOf[SortOrder]),
     struct.size
   )
+
+  /** Columns as a struct, and an order over the columns as one of such structs. */
+  def struct(columns: Seq[Attribute], order: Seq[SortOrder]): (CreateNamedStruct, RowOrder) = {
+    val struct = CreateNamedStruct(columns.zipWithIndex.flatMap { case (a, i) => Seq(Literal(s"c$i"), a) })
+    (struct, RowOrder(BindReferences.bindReferences(order, columns), struct.dataType))
+  }
 
   /** The order by all fields that can be compared, ascending. */
   def ofAll(struct: StructType): RowOrder = RowOrder(

@@ -6,7 +6,7 @@ import scala.collection.mutable.ArrayBuffer
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggregate
-import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{CreateNamedStruct, Expression, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.catalyst.trees.UnaryLike
 
 /** An aggregate function of the rows of a group in an order.
@@ -25,6 +25,15 @@ trait RowsOfGroup extends TypedImperativeAggregate[ArrayBuffer[UnsafeRow]] with 
 
   /** How many of the first rows are needed; None for all. */
   def limit: Option[Int]
+
+  /** The columns of a row, and the order, by which the function is recorded. */
+  final protected def text: String = {
+    val columns = row match {
+      case struct: CreateNamedStruct => struct.valExprs.map(_.sql)
+      case other => Seq(other.sql)
+    }
+    columns.mkString(", ") + (if (order.keys.isEmpty) "" else s" ORDER BY ${order.texts(row).mkString(", ")}")
+  }
 
   /** The value for these rows, each of one column, the struct; they are sorted. */
   def value(rows: Seq[UnsafeRow]): Any

@@ -1,8 +1,5 @@
 package io.joinless.spark.state.asof
 
-import java.nio.ByteBuffer
-
-import io.joinless.engine.algebra.Weight
 import io.joinless.spark.plans.values.AsOfRows
 import io.joinless.spark.state.groups.{GroupStore, GroupValuesKept, StoredGroups}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -45,13 +42,7 @@ final class AsOfStore(keys: Seq[DataType], function: AsOfRows, store: PrefixStor
     override def change(row: UnsafeRow, by: Long): (Long, Long) = {
       val time = function.time(row)
       val part = if (function.isRight(row)) Right else if (time.isDefined) Left else Untimed
-      val bytes = row.getBytes
-      val before = Option(store.get(key(group, part, time.getOrElse(0L), bytes))).fold(0L)(StoredGroups.number)
-      val after = Weight.add(before, by)
-      if (after < 0) throw new IllegalStateException(s"A side of an as-of join holds a row $after times.")
-      val stored = key(group, part, time.getOrElse(0L), bytes)
-      if (after == 0L) store.remove(stored)
-      else store.put(stored, value(InternalRow(ByteBuffer.allocate(8).putLong(after).array)))
+      val (before, after) = changeNumber(key(group, part, time.getOrElse(0L), row.getBytes), by)
       if (part != Untimed && before == 0L && after > 0) rows.times(group, part).add(time.get)
       else if (part != Untimed && before > 0 && after == 0L && rows.at(group, part, time.get)(_.isEmpty))
         rows.times(group, part).remove(time.get)

@@ -13,10 +13,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
   *                                │           └ stays with 10:04
   *                                └ from 10:01 to 10:03: [10:03, the next right time)
   * }}}
-  * ''Why these suffice'': let T be the right times whose first row the batch changes. The match of
-  * a left row changes only if its right time before or after is in T. It is then in [τ, the next
-  * right time before the batch) for some τ in T: the right time after it, if it is in T; and if
-  * right times between were deleted, these are in T, too.
+  * These are the left rows from a right time whose first row the batch changes, to the next right
+  * time before the batch (algorithms A77).
   *
   * ''Cost'': per right time in T a search of its neighbours, and of each left time that it covers;
   * per changed left time a search. What is stored besides is not read.
@@ -29,9 +27,10 @@ final class MovedMatches(function: AsOfRows, store: AsOfStore, group: UnsafeRow,
   import StoredAsOf._
 
   private[this] val order = function.order.ordering
+  private[this] val (leftTimes, rightTimes) = (store.rows.times(group, Left), store.rows.times(group, Right))
   private[this] val (ofRight, ofLeft) = changed.partition(row => function.isRight(row._1))
   private[this] val untimed = ofLeft.filter(row => function.time(row._1).isEmpty)
-  private[this] val inserted = ofLeft.groupBy(row => function.time(row._1)).collect { case (Some(time), rows) =>
+  private[this] val changedLeft = ofLeft.groupBy(row => function.time(row._1)).collect { case (Some(time), rows) =>
     time -> rows
   }
 
@@ -39,15 +38,15 @@ final class MovedMatches(function: AsOfRows, store: AsOfStore, group: UnsafeRow,
   private[this] val before = mutable.SortedMap.empty[Long, UnsafeRow]
 
   for ((Some(time), rows) <- ofRight.groupBy(row => function.time(row._1)) if firstChanges(time, rows)) {
-    val end = store.rows.times(group, Right).higher(time)
+    val end = rightTimes.higher(time)
     lazy val matched = last(time)
-    var next = store.rows.times(group, Left).ceiling(time)
+    var next = leftTimes.ceiling(time)
     while (next.exists(t => end.forall(t < _))) {
       before.getOrElseUpdate(next.get, matched)
-      next = store.rows.times(group, Left).higher(next.get)
+      next = leftTimes.higher(next.get)
     }
   }
-  for (time <- inserted.keys if !before.contains(time)) before(time) = last(time)
+  for (time <- changedLeft.keys if !before.contains(time)) before(time) = last(time)
 
   /** Whether the first of the right rows of a time is another one after these changes. */
   private def firstChanges(time: Long, rows: Iterable[(UnsafeRow, Long)]): Boolean = {
@@ -68,10 +67,7 @@ final class MovedMatches(function: AsOfRows, store: AsOfStore, group: UnsafeRow,
     if (known.exists(order.compare(_, row) <= 0)) known else Some(row.copy())
 
   /** The right row that is the match of a left time, as the store is now; null if there is none. */
-  private def last(time: Long): UnsafeRow = store.rows.times(group, Right).floor(time) match {
-    case Some(t) => first(t)
-    case None => null
-  }
+  private def last(time: Long): UnsafeRow = rightTimes.floor(time).map(first).orNull
 
   private def first(time: Long): UnsafeRow = store.rows.at(group, Right, time) { rows =>
     rows.foldLeft(Option.empty[UnsafeRow]) { case (known, (row, _)) => least(known, row) }.orNull
@@ -82,10 +78,9 @@ final class MovedMatches(function: AsOfRows, store: AsOfStore, group: UnsafeRow,
     */
   def results(emit: (UnsafeRow, UnsafeRow, Long) => Unit): Unit = {
     val firsts = mutable.Map.empty[Long, UnsafeRow]
-    val times = store.rows.times(group, Right)
     for ((time, was) <- before) {
-      val is = times.floor(time).fold[UnsafeRow](null)(t => firsts.getOrElseUpdate(t, first(t)))
-      val rows = inserted.getOrElse(time, Nil)
+      val is = rightTimes.floor(time).fold[UnsafeRow](null)(t => firsts.getOrElseUpdate(t, first(t)))
+      val rows = changedLeft.getOrElse(time, Nil)
       if (was == is) rows.foreach { case (row, weight) => emit(row, is, weight) }
       else {
         val weights = mutable.Map.from(rows)

@@ -128,6 +128,16 @@ class GroupStore(keys: Seq[DataType], holdsValues: Boolean, isClosing: Boolean, 
     if (time == Long.MaxValue) store.remove(key(none))
     else store.put(key(none), kept(InternalRow(ByteBuffer.allocate(8).putLong(time).array)))
 
+  /** Adds to the number that an entry has; returns it before and after. An entry of 0 is removed. */
+  final protected def changeNumber(key: UnsafeRow, by: Long): (Long, Long) = {
+    val before = Option(store.get(key)).fold(0L)(StoredGroups.number)
+    val after = Weight.add(before, by)
+    if (after < 0) throw new IllegalStateException(s"A group holds a value $after times.")
+    if (after == 0L) store.remove(key)
+    else store.put(key, kept(InternalRow(ByteBuffer.allocate(8).putLong(after).array)))
+    (before, after)
+  }
+
   /** The key of a group's totals. */
   protected def key(group: UnsafeRow): UnsafeRow =
     if (holdsValues) entry(joined(group, InternalRow(StoredGroups.OfGroup, Array.emptyByteArray))) else group
@@ -136,13 +146,7 @@ class GroupStore(keys: Seq[DataType], holdsValues: Boolean, isClosing: Boolean, 
   override def values(group: UnsafeRow, function: Int): GroupValuesKept = new GroupValuesKept {
 
     override def change(value: UnsafeRow, by: Long): (Long, Long) = {
-      val key = entry(joined(group, InternalRow(function, value.getBytes)))
-      val before = Option(store.get(key)).fold(0L)(StoredGroups.number)
-      val after = Weight.add(before, by)
-      if (after < 0) throw new IllegalStateException(s"A group holds a value $after times.")
-      if (after == 0L) store.remove(key)
-      else store.put(key, kept(InternalRow(ByteBuffer.allocate(8).putLong(after).array)))
-      (before, after)
+      changeNumber(entry(joined(group, InternalRow(function, value.getBytes))), by)
     }
 
     override def read(read: Iterator[(UnsafeRow, Long)] => Unit): Unit = GroupStore.this.read(group, function)(read)
