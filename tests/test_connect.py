@@ -1,5 +1,5 @@
-"""Spark Connect: with the settings on its server, a client requests changes in SQL, and
-reads the format; pipelines.
+"""Spark Connect: with the settings on its server, a client requests changes in SQL, reads the
+format, and calls every function of the package; pipelines.
 """
 
 from __future__ import annotations
@@ -7,31 +7,34 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyspark
 import pytest
+from pyspark.sql import SparkSession
 
+from conftest import JAVA_OPTIONS, QUICK
 from joinless import _jars
 from joinless.errors import EXTENSION_CLASS
 from joinless.session import EXPLAIN_PROVIDER
-from support.process import client_environment, run_client
+from support import every_function
+from support.database import database
+from support.process import client_environment, running_server
+from support.shop import SMALL
 
 ROOT = Path(__file__).parents[1]
 
-#: A client with a server of its own. It has no package of ours, only Spark's.
+#: A client with nothing but Spark's own package.
 CLIENT = """
 import json, sys, warnings
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 warnings.simplefilter("ignore")
-settings, folder = json.loads(sys.argv[1]), sys.argv[2]
-builder = SparkSession.builder.remote("local[2]")
-for name, value in settings.items():
-    builder = builder.config(name, value)
-spark = builder.getOrCreate()
+server, folder = sys.argv[1:]
+spark = SparkSession.builder.remote(server).getOrCreate()
 rows = {"a": [(1, 2), (2, 3), (1, 5), (3, 1)], "b": [(1, 2), (2, 3), (1, 5)]}
 for table, values in rows.items():
     spark.createDataFrame(values, "k INT, v INT").write.parquet(f"{folder}/{table}")
@@ -70,18 +73,28 @@ print(json.dumps({
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    settings = {
-        "spark.jars": str(_jars.bundled(pyspark.__version__)),
-        "spark.sql.extensions": EXTENSION_CLASS,
-        "spark.sql.shuffle.partitions": "2",
-        "spark.ui.enabled": "false",
-    }
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server in a process of its own, with Joinless and Delta."""
+    settings = {"spark.driver.extraJavaOptions": JAVA_OPTIONS, **QUICK, **SMALL}
+    with running_server(tmp_path_factory.mktemp("server"), EXTENSION_CLASS, settings) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def answers(server: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("connect")
-    client = run_client(CLIENT, json.dumps(settings), str(folder), folder=folder)
-    assert client.returncode == 0, client.stderr[-3000:]
-    answers: dict[str, Any] = json.loads(client.stdout.splitlines()[-1])
-    return answers
+    return client([sys.executable, "-c", CLIENT, server, str(folder)], folder)
+
+
+def client(command: list[str], folder: Path) -> dict[str, Any]:
+    """What a client of a server prints at last."""
+    done = subprocess.run(
+        command, env=client_environment(), cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
+    errors = "\n".join(line for line in done.stderr.splitlines() if not line.startswith(('{"ts"', "\tat ")))
+    assert done.returncode == 0, errors[-4000:]
+    printed: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return printed
 
 
 def test_the_hint_and_the_function_emit_changes_of_any_query(answers: dict[str, Any]) -> None:
@@ -99,6 +112,53 @@ def test_errors_keep_their_names(answers: dict[str, Any]) -> None:
     assert condition == "JOINLESS_NOT_REWRITTEN"
     assert "NONDETERMINISTIC_EXPRESSION" in text
     assert answers["not begun"][0] == "JOINLESS_DELTA_FORM"
+
+
+#: Runs a file as a process in which neither py4j nor the part of PySpark that starts a JVM can be imported.
+WITHOUT_JVM = """
+import runpy, sys
+sys.modules["py4j"] = sys.modules["pyspark.core"] = None
+sys.path[:0] = sys.argv[4:]
+sys.argv = [sys.argv[1], *sys.argv[2:4]]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def test_a_client_without_a_jvm_gets_the_answers_of_a_classic_session(
+    server: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    folders = [tmp_path / "there", tmp_path / "here"]
+    for folder in folders:
+        folder.mkdir()
+    program = str(Path(every_function.__file__))
+    paths = [str(ROOT / "python" / "src"), str(ROOT / "tests")]
+    there = client([sys.executable, "-c", WITHOUT_JVM, program, server, str(folders[0]), *paths], tmp_path)
+    with database(spark, "every_function", tmp_path / "database"):
+        here = json.loads(json.dumps(every_function.play(spark, folders[1]), default=str))
+    assert not every_function.uncalled(here)
+    assert there == here
+
+
+def test_a_server_without_joinless_is_named(tmp_path: Path) -> None:
+    calls = """
+import json, sys
+import joinless
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+found = []
+acts = [lambda: joinless.table("t"), joinless.status, lambda: joinless.latest(spark.range(1), "id", "id")]
+for act in acts:
+    try:
+        found.append(act().columns)
+    except joinless.ExtensionNotInstalledError as error:
+        found.append(str(error))
+print(json.dumps({"found": found}))
+"""
+    path = f"import sys; sys.path[:0] = [{str(ROOT / 'python' / 'src')!r}]\n"
+    with running_server(tmp_path, "", {}) as address:
+        found = client([sys.executable, "-c", path + calls, address], tmp_path)["found"]
+    assert all(text.startswith("[JOINLESS_EXTENSION_NOT_INSTALLED.NOT_ON_SERVER]") for text in found[:2])
+    assert found[2] == ["id"]
 
 
 #: Two tables of one pipeline: a chain of three streams, and a join of two, which

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import cast
 from xml.etree import ElementTree
 
@@ -311,11 +310,6 @@ def test_spark_connect_is_named() -> None:
     with pytest.raises(joinless.ConnectUnsupportedError, match="Spark Connect") as refused:
         joinless.configure(SparkSession.Builder().config("spark.api.mode", "connect"))
     assert refused.value.getCondition() == "JOINLESS_CONNECT_UNSUPPORTED"
-    remote = cast(DataFrame, SimpleNamespace(sparkSession=SimpleNamespace()))
-    with pytest.raises(joinless.ConnectUnsupportedError):
-        joinless.explain(remote)
-    with pytest.raises(joinless.ConnectUnsupportedError):
-        joinless.why_not(remote)
 
 
 def test_what_is_no_builder_or_dataframe_is_named(spark: SparkSession) -> None:

@@ -169,6 +169,7 @@ def test_calls_that_are_refused_have_conditions(ten: Shop) -> None:
     listed = ten.session.sql("SHOW PROCEDURES IN joinless").collect()
     assert [row["procedure_name"] for row in listed] == [
         "drop",
+        "evolve",
         "explain",
         "materialize",
         "replace",
@@ -218,7 +219,7 @@ print(json.dumps({
     "dropped": called("drop('of_client')"),
     "explain": called("explain('SELECT customer, COUNT(*) AS n FROM orders GROUP BY customer')"),
     "refused": [refused(lambda: called(call)) for call in ("verify('of_frame')", "status('orders')", "verfy()")],
-    "in python": [refused(lambda: joinless.status("orders")), refused(lambda: joinless.verify("ended"))],
+    "in python": [refused(lambda: joinless.status("orders")), refused(lambda: joinless.verify("of_frame"))],
 }, default=str))
 """
 
@@ -260,8 +261,7 @@ def test_a_client_of_spark_connect_calls_them(ten: Shop) -> None:
     assert "Did you mean verify?" in answers["refused"][2][1]
     of_orders, of_verify = answers["in python"]
     assert of_orders[0] == "JOINLESS_VIEW.NOT_A_VIEW"
-    assert of_verify[0] == "JOINLESS_CONNECT_UNSUPPORTED"
-    assert "CALL joinless.verify" in of_verify[1]
+    assert of_verify[0] == "JOINLESS_VIEW.NO_QUERY"
 
 
 def test_a_view_whose_checkpoint_cannot_be_read_does_not_hide_the_others(ten: Shop) -> None:

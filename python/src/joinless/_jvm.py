@@ -1,7 +1,7 @@
 """The only access to the JVM: no other file uses py4j, and this one calls only
 ``io.joinless.spark.api.PythonApi``.
 
-An obstacle (Connect, no jar, no extension) is raised as a named error, never as
+An obstacle (no jar, no extension) is raised as a named error, never as
 ``'JavaPackage' object is not callable``.
 """
 
@@ -9,52 +9,56 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from py4j.java_gateway import JavaClass
 from pyspark import SparkContext
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from joinless._door import WantedView
 from joinless._literals import literals
-from joinless.errors import (
-    EXTENSION_CLASS,
-    VIEW,
-    ApplyChangesError,
-    ConnectUnsupportedError,
-    ExtensionNotInstalledError,
-    ViewError,
-)
+from joinless.errors import EXTENSION_CLASS, ExtensionNotInstalledError, named_errors
 
 
-def explain_text(df: DataFrame, is_view: bool) -> str:
-    """Join trees and reasons of the plan, as text for people."""
-    return str(_api(df, "joinless.explain").explainText(df._jdf, is_view))
+class Plan:
+    """How a query would run; each part is computed when it is read."""
+
+    def __init__(self, df: DataFrame, is_view: bool, lookups: Sequence[list[str]]) -> None:
+        self._api, self._df, self._is_view, self._lookups = _api(df, "joinless.explain"), df, is_view, list(lookups)
+
+    @property
+    def text(self) -> str:
+        """Join trees and reasons, as text for people."""
+        return str(self._api.explainText(self._df._jdf, self._is_view))
+
+    @property
+    def mermaid(self) -> str:
+        """Join trees as a Mermaid graph."""
+        return str(self._api.explainMermaid(self._df._jdf))
+
+    @property
+    def json(self) -> str:
+        """Join trees, steps and reasons."""
+        return str(self._api.explainJson(self._df._jdf, self._is_view))
+
+    @property
+    def reasons(self) -> str:
+        """Reasons of the join blocks left to Spark, as a JSON array."""
+        return str(self._api.whyNotJson(self._df._jdf, self._is_view))
+
+    @property
+    def lookups(self) -> list[str]:
+        """What the look-ups will cost."""
+        return list(self._api.lookupTexts(self._df._jdf, self._lookups))
 
 
-def explain_mermaid(df: DataFrame) -> str:
-    """Join trees as a Mermaid graph."""
-    return str(_api(df, "joinless.explain").explainMermaid(df._jdf))
-
-
-def explain_json(df: DataFrame, is_view: bool) -> str:
-    """Join trees and reasons as JSON."""
-    return str(_api(df, "joinless.explain").explainJson(df._jdf, is_view))
-
-
-def lookup_texts(df: DataFrame, lookups: Sequence[list[str]]) -> list[str]:
-    """What look-ups will cost, each by values of some columns."""
-    return list(_api(df, "joinless.explain").lookupTexts(df._jdf, list(lookups)))
-
-
-def why_not_json(df: DataFrame, is_view: bool) -> str:
-    """Reasons of the join blocks left to Spark, as a JSON array."""
-    return str(_api(df, "joinless.why_not").whyNotJson(df._jdf, is_view))
+def plan(df: DataFrame, is_view: bool, lookups: Sequence[list[str]]) -> Plan:
+    """How a query would run."""
+    return Plan(df, is_view, lookups)
 
 
 def changelog(df: DataFrame, change_type: str | None, weight: str | None) -> DataFrame:
@@ -75,14 +79,15 @@ def upserts(df: DataFrame, key: list[str]) -> DataFrame:
     return DataFrame(_api(df, "joinless.upserts").upserts(df._jdf, key), df.sparkSession)
 
 
-def evolution(df: DataFrame, checkpoint: str) -> dict[str, Any]:
-    """From what a query would begin that takes over from the query of a checkpoint."""
-    return dict(json.loads(_api(df, "joinless.evolve").evolution(df._jdf, checkpoint)))
-
-
-def evolve(session: SparkSession, checkpoint: str, old: str) -> None:
-    """Lets the query that will have a checkpoint take over from the query of another one."""
-    _python_api(session._jvm).evolve(session._jsparkSession, checkpoint, old)
+def evolve(df: DataFrame, old: str, new: str, dry_run: bool) -> dict[str, Any]:
+    """Lets the query that will have a checkpoint take over from that of another one, and says from
+    what it begins.
+    """
+    api = _api(df, "joinless.evolve")
+    found = dict(json.loads(api.evolution(df._jdf, old)))
+    if not dry_run:
+        api.evolve(df.sparkSession._jsparkSession, new, old)
+    return found
 
 
 def rows(df: DataFrame) -> DataFrame:
@@ -103,10 +108,6 @@ def table(session: SparkSession, name: str) -> DataFrame:
 def sql(session: SparkSession, query: str, given: dict[str, DataFrame]) -> DataFrame:
     """The query over the Delta tables that it names, as they change."""
     return DataFrame(_python_api(session._jvm).sql(session._jsparkSession, query, _frames(given)), session)
-
-
-#: A view of the plugin that can be started.
-WantedView: TypeAlias = Any
 
 
 def view_of_text(
@@ -166,9 +167,7 @@ def apply_changes(target: Any, df: DataFrame, batch_id: int) -> None:
 
 
 def failure(query: StreamingQuery) -> str | None:
-    """Why a query has stopped, in one line with its condition; None on Spark Connect."""
-    if not hasattr(query, "_jsq"):
-        return None
+    """Why a query has stopped, in one line with its condition."""
     found = _running_api().failure(query._jsq)
     return None if found is None else str(found)
 
@@ -189,8 +188,8 @@ def verify(session: SparkSession, view: str, query: str | None) -> dict[str, Any
 
 
 def advice(query: StreamingQuery) -> tuple[str, ...]:
-    """Advice on a query, in whole sentences; none on Spark Connect, whose queries are elsewhere."""
-    return tuple(_running_api().advice(query._jsq)) if hasattr(query, "_jsq") else ()
+    """Advice on a query, in whole sentences."""
+    return tuple(_running_api().advice(query._jsq))
 
 
 def default_session() -> SparkSession | None:
@@ -200,18 +199,6 @@ def default_session() -> SparkSession | None:
         return None
     found = context._jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession()
     return SparkSession(context, found.get()) if found.isDefined() else None
-
-
-def is_remote(session: SparkSession) -> bool:
-    """Whether a session is Spark Connect's."""
-    return not hasattr(session, "_jvm")
-
-
-def check_installed(session: SparkSession, what: str, in_sql: str | None = None) -> None:
-    """Raises if the session is none with Joinless. On Spark Connect the error names a statement."""
-    if in_sql is not None and is_remote(session):
-        raise ConnectUnsupportedError(what, in_sql)
-    _installed(session, what)
 
 
 def deltas(df: DataFrame, form: str) -> DataFrame:
@@ -278,17 +265,15 @@ def _literals(df: DataFrame, values: dict[str, Any]) -> list[Any]:
     return [value._jc for value in literals(df, values)]
 
 
-def checkpoint_of(df: DataFrame, query: StreamingQuery) -> str:
-    """The checkpoint folder of a running query of the session of `df`."""
-    if not hasattr(query, "_jsq"):
-        raise ConnectUnsupportedError("joinless.enumerate_full")
-    return str(_api(df, "joinless.enumerate_full").checkpoint(query._jsq))
+def full_of(df: DataFrame, query: StreamingQuery | str, batch_id: int | None, operator: int | None) -> DataFrame:
+    """The complete result of the query `df`, which is running."""
+    running = active_query(df.sparkSession, query) if isinstance(query, str) else query
+    return full(df, str(_api(df, "joinless.enumerate_full").checkpoint(running._jsq)), batch_id, operator)
 
 
-def active_query(name_or_id: str) -> StreamingQuery:
+def active_query(session: SparkSession, name_or_id: str) -> StreamingQuery:
     """The running query of that name or id, of any session."""
-    session = SparkSession.getActiveSession() or SparkSession._instantiatedSession
-    if session is None or not _is_loaded(session._jvm):
+    if not _is_loaded(session._jvm):
         raise ExtensionNotInstalledError("NO_JAR")
     return StreamingQuery(_python_api(session._jvm).query(name_or_id))
 
@@ -330,20 +315,6 @@ def is_started() -> bool:
     return SparkContext._jvm is not None
 
 
-@contextmanager
-def named_errors() -> Iterator[None]:
-    """Errors of the plugin about a view or a target are raised as those of the package."""
-    try:
-        yield
-    except AnalysisException as error:
-        condition = error.getCondition() or ""
-        if condition in VIEW:
-            raise ViewError(error) from None
-        if condition.startswith("JOINLESS_APPLY_CHANGES."):
-            raise ApplyChangesError(error) from None
-        raise
-
-
 def _frames(given: Mapping[str, DataFrame]) -> dict[str, Any]:
     return {name: df._jdf for name, df in given.items()}
 
@@ -354,16 +325,10 @@ def _running_api() -> Any:
 
 
 def _api(df: DataFrame, what: str) -> Any:
-    if not hasattr(df, "sparkSession"):
-        raise TypeError(f"{what} takes a DataFrame, and got {df!r}")
-    if not hasattr(df, "_jdf"):
-        raise ConnectUnsupportedError(what)
     return _installed(df.sparkSession, what)
 
 
 def _installed(session: SparkSession, what: str) -> Any:
-    if not hasattr(session, "_jvm"):
-        raise ConnectUnsupportedError(what)
     if not _is_loaded(session._jvm):
         raise ExtensionNotInstalledError("NO_JAR")
     api = _python_api(session._jvm)

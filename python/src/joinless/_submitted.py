@@ -12,7 +12,7 @@ from pathlib import Path
 from pyspark import SparkConf
 from pyspark.find_spark_home import _find_spark_home
 
-from joinless import _jvm
+from joinless import _door
 
 _ENTRY = re.compile(r"([^\s=:]+)\s*[\s=:]\s*(.*)")
 
@@ -23,7 +23,7 @@ def conf(key: str) -> str:
     A running JVM knows the value; if none runs yet, this function reads the
     files that the JVM would read.
     """
-    if _jvm.is_started():
+    if _door.is_started():
         return SparkConf().get(key, "") or ""
     return _of_arguments().get(key) or _of_defaults().get(key, "")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from joinless import _arguments, _jvm
+from joinless import _arguments, _door
 
 
 def apply_changes(
@@ -52,7 +52,8 @@ def apply_changes(
             target. docs/reference.md lists them all.
         TypeError, ValueError: from `apply_changes` itself, an argument of another type or value.
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the session is Spark Connect's.
+        ConnectUnsupportedError: the session is Spark Connect's. Write the changes there by
+            ``writeStream.format("joinless").option("into", target)``.
     """
     _arguments.text("joinless.apply_changes", "target", target)
     _arguments.text("joinless.apply_changes", "app_id", app_id, optional=True)
@@ -70,6 +71,7 @@ class _Changes:
     def __call__(self, df: DataFrame, batch_id: int) -> None:
         """Applies the changes of a batch."""
         _arguments.batch("joinless.apply_changes", df, batch_id)
+        door = _door.of(df, "joinless.apply_changes")
         if self._target is None:
-            self._target = _jvm.changes_to(df, *self._arguments)
-        _jvm.apply_changes(self._target, df, batch_id)
+            self._target = door.changes_to(df, *self._arguments)
+        door.apply_changes(self._target, df, batch_id)

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from joinless import _arguments, _jvm, running
+from joinless import _arguments, _door
 
 Form = Literal["change_type", "weight"]
 Emit = Literal["changes", "on_close"]
@@ -59,11 +59,10 @@ def changelog(df: DataFrame, change_type: str | None = None, weight: str | None 
             given; ``JOINLESS_NOT_STREAMING`` if `df` reads no stream.
         TypeError, ValueError: an argument of another type or value.
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
     """
     _arguments.text("joinless.changelog", "change_type", change_type, optional=True)
     _arguments.text("joinless.changelog", "weight", weight, optional=True)
-    return _jvm.changelog(df, change_type, weight)
+    return _door.of(df, "joinless.changelog").changelog(df, change_type, weight)
 
 
 def rows(df: DataFrame) -> DataFrame:
@@ -90,9 +89,8 @@ def rows(df: DataFrame) -> DataFrame:
         AnalysisException: ``JOINLESS_NOT_STREAMING`` if `df` reads no stream.
         TypeError: an argument of another type.
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
     """
-    return _jvm.rows(df)
+    return _door.of(df, "joinless.rows").rows(df)
 
 
 def expire(df: DataFrame, column: str, after: str | timedelta) -> DataFrame:
@@ -125,13 +123,12 @@ def expire(df: DataFrame, column: str, after: str | timedelta) -> DataFrame:
             stream.
         TypeError, ValueError: an argument of another type or value.
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
     """
     _arguments.text("joinless.expire", "column", column)
     if isinstance(after, timedelta):
         after = f"{after // timedelta(microseconds=1)} microseconds"
     _arguments.text("joinless.expire", "after", after)
-    return _jvm.expire(df, column, after)
+    return _door.of(df, "joinless.expire").expire(df, column, after)
 
 
 def latest(df: DataFrame, key: str | Sequence[str], order: str | Sequence[str]) -> DataFrame:
@@ -217,8 +214,6 @@ def enumerate_deltas(df: DataFrame, output: Form = "change_type", emit: Emit = "
             form.
         TypeError, ValueError: an argument of another type or value.
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use the SQL forms
-            there.
     """
     _arguments.text("joinless.enumerate_deltas", "output", output)
     _arguments.text("joinless.enumerate_deltas", "emit", emit)
@@ -226,7 +221,7 @@ def enumerate_deltas(df: DataFrame, output: Form = "change_type", emit: Emit = "
         raise ValueError(f"emit is {emit!r}: use 'changes' or 'on_close'")
     if emit == "on_close" and output != "change_type":
         raise ValueError(f"output is {output!r}: rows that are final have no column of changes, so leave output out")
-    return _jvm.deltas(df, emit if emit == "on_close" else output)
+    return _door.of(df, "incrementalEnumerate").deltas(df, emit if emit == "on_close" else output)
 
 
 def enumerate_full(
@@ -266,8 +261,6 @@ def enumerate_full(
         ValueError: not exactly one of `checkpoint` and `query` is given.
         TypeError, ValueError: an argument of another type or value.
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use the format
-            there.
     """
     if (checkpoint is None) == (query is None):
         raise ValueError("give either checkpoint= or query=")
@@ -275,9 +268,9 @@ def enumerate_full(
     _arguments.number("joinless.enumerate_full", "operator", operator)
     if query is None:
         folder = _arguments.as_path("joinless.enumerate_full", "checkpoint", checkpoint)
-    else:
-        folder = _jvm.checkpoint_of(df, running.found("joinless.enumerate_full", query))
-    return _jvm.full(df, folder, batch_id, operator)
+        return _door.of(df, "joinless.enumerate_full").full(df, folder, batch_id, operator)
+    _arguments.query("joinless.enumerate_full", query)
+    return _door.of(df, "joinless.enumerate_full").full_of(df, query, batch_id, operator)
 
 
 @overload

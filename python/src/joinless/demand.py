@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
-from joinless import _arguments, _jvm
+from joinless import _arguments, _door
 
 
 def count(result: DataFrame | str | os.PathLike[str]) -> int:
@@ -36,10 +36,9 @@ def count(result: DataFrame | str | os.PathLike[str]) -> int:
         SparkRuntimeException: ``JOINLESS_COUNT_OVERFLOW.ROWS`` if the number has more bits.
         TypeError, ValueError: an argument of another type or value.
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use ``count()``
-            there.
     """
-    return _jvm.count(complete_result("joinless.count", result))
+    found = complete_result("joinless.count", result)
+    return _door.of(found, "joinless.count").count(found)
 
 
 def page(result: DataFrame, offset: int, size: int) -> DataFrame:
@@ -69,12 +68,10 @@ def page(result: DataFrame, offset: int, size: int) -> DataFrame:
             size is too large.
         TypeError, ValueError: an argument of another type or value.
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use ``offset``
-            and ``limit`` there.
     """
     _arguments.number("joinless.page", "offset", offset, optional=False)
     _arguments.number("joinless.page", "size", size, optional=False)
-    return _jvm.page(result, offset, size)
+    return _door.of(result, "joinless.page").page(result, offset, size)
 
 
 def sample(
@@ -132,20 +129,19 @@ def sample(
             sample that is kept.
         TypeError, ValueError: an argument of another type or value.
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use ``sample``
-            there, or the SQL function ``sample(TABLE(...), size, seed)``.
     """
     _arguments.number("joinless.sample", "size", size, optional=False)
     _arguments.flag("joinless.sample", "replacement", replacement)
     drawn = _arguments.seed("joinless.sample", "seed", seed)
     columns = [] if by == [] else _arguments.as_columns("joinless.sample", "by", by)
-    if not _jvm.is_streaming(result, "joinless.sample"):
+    door = _door.of(result, "joinless.sample")
+    if not door.is_streaming(result, "joinless.sample"):
         if columns is not None:
             raise ValueError("joinless.sample takes by for a streaming query only; group a complete result in Spark")
-        return _jvm.sample(result, size, drawn, replacement)
+        return door.sample(result, size, drawn, replacement)
     if replacement:
         raise ValueError("joinless.sample keeps samples without replacement only; leave replacement out")
-    return _jvm.kept_sample(result, size, 0 if seed is None else drawn, columns)
+    return door.kept_sample(result, size, 0 if seed is None else drawn, columns)
 
 
 def complete_result(function: str, result: DataFrame | str | os.PathLike[str]) -> DataFrame:
@@ -153,7 +149,7 @@ def complete_result(function: str, result: DataFrame | str | os.PathLike[str]) -
     if not isinstance(result, (str, os.PathLike)):
         return result
     folder = _arguments.as_path(function, "result", result)
-    session = SparkSession.getActiveSession() or _jvm.default_session()
+    session = _door.any_session()
     if session is None:
         raise ValueError(f"{function} takes a checkpoint only where a session is active; give a DataFrame")
     return session.read.format("joinless").load(folder)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from joinless import _arguments, _jvm
+from joinless import _arguments, _door
 from joinless.tables import active
 
 
@@ -26,7 +26,7 @@ def drop(view: str) -> None:
         AnalysisException: Spark's error if there is no such table.
         TypeError, ValueError: an argument of another type or value, or no session is active.
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the active session is Spark Connect's.
     """
     _arguments.text("joinless.drop", "view", view)
-    _jvm.drop(active("joinless.drop", "CALL joinless.drop('...')"), view)
+    session = active("joinless.drop")
+    _door.of_session(session).drop(session, view)

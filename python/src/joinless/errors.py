@@ -10,9 +10,10 @@ a `JoinlessError`. Every error here has ``getCondition()``, ``getMessageParamete
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 
 EXTENSION_CLASS = "io.joinless.spark.JoinlessExtension"
 
@@ -52,8 +53,7 @@ _CREATE_IT = (
 PACKAGE = {
     "JOINLESS_CONNECT_UNSUPPORTED": (
         "0A000",
-        "<what> needs a classic session, this one is Spark Connect.<instead> Streaming joins themselves work there: "
-        f"give the server the jar and spark.sql.extensions={EXTENSION_CLASS}.",
+        "<what> does not work on Spark Connect. <instead>",
     ),
     "JOINLESS_ESTIMATE.CHANGES": (
         "22023",
@@ -82,6 +82,11 @@ PACKAGE = {
     "JOINLESS_EXTENSION_NOT_INSTALLED.NOT_SWITCHED_ON": (
         "55000",
         f"The Joinless jar is there, but its extension is not switched on. {_CREATE_IT}",
+    ),
+    "JOINLESS_EXTENSION_NOT_INSTALLED.NOT_ON_SERVER": (
+        "55000",
+        "The server of this Spark Connect session runs without Joinless. Start it with the jar and "
+        f"spark.sql.extensions={EXTENSION_CLASS}.",
     ),
     "JOINLESS_EXTENSION_NOT_INSTALLED.NO_JAR": (
         "55000",
@@ -140,10 +145,9 @@ class ExtensionNotInstalledError(JoinlessError):
 
 
 class ConnectUnsupportedError(JoinlessError):
-    """``JOINLESS_CONNECT_UNSUPPORTED``: a Spark Connect session where a classic one is needed."""
+    """``JOINLESS_CONNECT_UNSUPPORTED``: a function that no client of Spark Connect can call."""
 
-    def __init__(self, what: str, in_sql: str | None = None) -> None:
-        instead = "" if in_sql is None else f" In SQL it works: {in_sql}."
+    def __init__(self, what: str, instead: str = "") -> None:
         super().__init__(*_filled(PACKAGE, "JOINLESS_CONNECT_UNSUPPORTED", {"what": what, "instead": instead}))
 
 
@@ -181,6 +185,34 @@ class ApplyChangesError(_PluginError):
     """``JOINLESS_APPLY_CHANGES.*``: why the changes of a batch are not applied to a table, or a view is
     not started.
     """
+
+
+@contextmanager
+def named_errors() -> Iterator[None]:
+    """Errors of the plugin about a view or a target are raised as those of the package."""
+    try:
+        yield
+    except AnalysisException as error:
+        condition = error.getCondition() or ""
+        if condition in VIEW:
+            raise ViewError(error) from None
+        if condition.startswith("JOINLESS_APPLY_CHANGES."):
+            raise ApplyChangesError(error) from None
+        raise
+
+
+def query_not_found(name: str, active: Sequence[str], is_ambiguous: bool) -> AnalysisException:
+    """The error of a query that the server of a Spark Connect session does not run, as the plugin
+    has it.
+    """
+    which = "AMBIGUOUS" if is_ambiguous else "NOT_ACTIVE"
+    names = ", ".join(active) or "none"
+    sentence = f"Several queries have that name: {names}. Give the id." if is_ambiguous else f"Active are {names}."
+    return AnalysisException(
+        f"`{name}` names no streaming query of this session. {sentence}",
+        errorClass=f"JOINLESS_QUERY_NOT_FOUND.{which}",
+        messageParameters={"query": name, "active": names},
+    )
 
 
 def _filled(

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from joinless import _arguments, _jvm
+from joinless import _arguments, _door
 from joinless.tables import of_query
 
 
@@ -79,13 +79,9 @@ def evolve(
             `materialize` if the changes of the query cannot be emitted.
         TypeError, ValueError: an argument of another type or value.
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the session is Spark Connect's.
     """
     old = _arguments.as_path("joinless.evolve", "old_checkpoint", old_checkpoint)
     new = _arguments.as_path("joinless.evolve", "new_checkpoint", new_checkpoint)
     _arguments.flag("joinless.evolve", "dry_run", dry_run)
     df = of_query("joinless.evolve", query, tables)
-    found = Evolution.of(_jvm.evolution(df, old))
-    if not dry_run:
-        _jvm.evolve(df.sparkSession, new, old)
-    return found
+    return Evolution.of(_door.of(df, "joinless.evolve").evolve(df, old, new, dry_run))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from joinless import _arguments, _jvm
+from joinless import _arguments, _door
 
 DECIMALS = ("precise", "string", "double")
 UNITS = ("millis", "micros", "nanos")
@@ -65,7 +65,6 @@ def debezium(
             `df` reads no stream.
         TypeError, ValueError: an argument of another type or value.
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
     """
     function = "joinless.debezium"
     if isinstance(schema, StructType):
@@ -77,7 +76,7 @@ def debezium(
     later = _arguments.as_columns(function, "added", added) or []
     _one_of(function, "decimals", decimals, DECIMALS)
     _one_of(function, "timestamps", timestamps, UNITS)
-    return _jvm.debezium(df, columns, keys, later, decimals, timestamps)
+    return _door.of(df, function).debezium(df, columns, keys, later, decimals, timestamps)
 
 
 def upserts(deltas: DataFrame, key: str | Sequence[str]) -> DataFrame:
@@ -108,9 +107,9 @@ def upserts(deltas: DataFrame, key: str | Sequence[str]) -> DataFrame:
             such column.
         TypeError, ValueError: an argument of another type or value.
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
     """
-    return _jvm.upserts(deltas, _arguments.some_columns("joinless.upserts", "key", key))
+    keys = _arguments.some_columns("joinless.upserts", "key", key)
+    return _door.of(deltas, "joinless.upserts").upserts(deltas, keys)
 
 
 def _one_of(function: str, name: str, value: str | None, known: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from joinless import _arguments, _jvm
+from joinless import _arguments, _door
 from joinless.demand import complete_result
 
 #: The types of values that a column can be compared with.
@@ -46,16 +46,14 @@ def lookup(result: DataFrame | str | os.PathLike[str], key: Mapping[str, Any] | 
             a checkpoint.
         TypeError, ValueError: an argument of another type or value.
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use ``where``
-            there.
     """
     found = complete_result("joinless.lookup", result)
     if isinstance(key, Mapping):
         _arguments.values("joinless.lookup", "key", key, _VALUES)
-        return _jvm.lookup(found, dict(key))
+        return _door.of(found, "joinless.lookup").lookup(found, dict(key))
     if isinstance(key, type) or not hasattr(key, "sparkSession"):
         raise TypeError(f"joinless.lookup takes a dict of columns and values or a DataFrame as key, and got {key!r}")
-    return _jvm.lookup_all(found, key)
+    return _door.of(found, "joinless.lookup").lookup_all(found, key)
 
 
 def weight_of(result: DataFrame | str | os.PathLike[str], row: Mapping[str, Any]) -> int:
@@ -76,11 +74,9 @@ def weight_of(result: DataFrame | str | os.PathLike[str], row: Mapping[str, Any]
             result.
         TypeError, ValueError: an argument of another type or value.
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use ``where``
-            there.
     """
     found = complete_result("joinless.weight_of", result)
     if not isinstance(row, Mapping):
         raise TypeError(f"joinless.weight_of takes a dict of columns and values as row, and got {row!r}")
     _arguments.values("joinless.weight_of", "row", row, _VALUES)
-    return _jvm.weight_of(found, dict(row))
+    return _door.of(found, "joinless.weight_of").weight_of(found, dict(row))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
 
-from joinless import _arguments, _jvm, _steps, picture
+from joinless import _arguments, _door, _steps, picture
 from joinless.tables import of_query
 
 
@@ -21,20 +21,20 @@ class Explanation:
     """
 
     def __init__(self, df: DataFrame, lookups: Sequence[list[str]] = (), is_view: bool = False) -> None:
-        self._df, self._is_view = df, is_view
-        self.text = _jvm.explain_text(df, is_view)
+        self._plan = _door.of(df, "joinless.explain").plan(df, is_view, lookups)
+        self.text = self._plan.text
         if lookups:
-            texts = _jvm.lookup_texts(df, lookups)
-            costs = [f"  {', '.join(columns)}: {text}" for columns, text in zip(lookups, texts, strict=True)]
+            texts = zip(lookups, self._plan.lookups, strict=True)
+            costs = [f"  {', '.join(columns)}: {text}" for columns, text in texts]
             self.text = "\n".join([self.text, "", "Look-ups while the query runs:", *costs])
 
     def mermaid(self) -> str:
         """The join trees as a Mermaid graph."""
-        return _jvm.explain_mermaid(self._df)
+        return self._plan.mermaid
 
     def json(self) -> str:
         """The join trees, the steps of the whole query, and the reasons as a JSON document."""
-        return _jvm.explain_json(self._df, self._is_view)
+        return self._plan.json
 
     def __str__(self) -> str:
         return self.text
@@ -117,7 +117,6 @@ def explain(
 
     Raises:
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
         AnalysisException: ``JOINLESS_NOT_STREAMING`` for a DataFrame without a stream;
             ``JOINLESS_LOOKUP.UNKNOWN_COLUMN`` for a column that the result does not have; the
             errors of `joinless.sql` for a text.
@@ -146,7 +145,6 @@ def why_not(query: DataFrame | str, tables: Mapping[str, DataFrame] | None = Non
 
     Raises:
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
         AnalysisException: ``JOINLESS_NOT_STREAMING`` for a DataFrame without a stream; the errors
             of `joinless.sql` for a text.
         TypeError, ValueError: an argument of another type.
@@ -159,5 +157,5 @@ def why_not(query: DataFrame | str, tables: Mapping[str, DataFrame] | None = Non
             advice=entry.get("advice") or "",
             arguments={name: str(value) for name, value in (entry.get("arguments") or {}).items()},
         )
-        for entry in json.loads(_jvm.why_not_json(df, isinstance(query, str)))
+        for entry in json.loads(_door.of(df, "joinless.why_not").plan(df, isinstance(query, str), ()).reasons)
     )

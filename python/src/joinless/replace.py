@@ -8,9 +8,9 @@ from typing import Literal, overload
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from joinless import _arguments, _jvm
+from joinless import _arguments, _door
 from joinless.evolve import Evolution
-from joinless.view import wanted
+from joinless.view import trigger_errors, wanted
 
 
 @overload
@@ -88,13 +88,14 @@ def replace(
         StreamingQueryException: the new query has failed. Nothing is changed then.
         TypeError, ValueError: an argument of another type or value.
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the session is Spark Connect's.
     """
     _arguments.text("joinless.replace", "view", view)
     _arguments.number("joinless.replace", "cells", cells, bits=31, least=1)
     _arguments.flag("joinless.replace", "dry_run", dry_run)
     _arguments.text("joinless.replace", "name", name, optional=True)
-    new = wanted("joinless.replace", query, key, trigger, tables, view)
-    if dry_run:
-        return Evolution.of(_jvm.replacement(new, view, cells))
-    return _jvm.replace(new, view, cells, name)
+    with trigger_errors("joinless.replace", trigger):
+        new = wanted("joinless.replace", query, key, trigger, tables, view)
+        door = _door.of_view(new)
+        if dry_run:
+            return Evolution.of(door.replacement(new, view, cells))
+        return door.replace(new, view, cells, name)

@@ -12,8 +12,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
-from joinless import _arguments, _jvm, _reports
-from joinless.errors import JoinlessError
+from joinless import _arguments, _door, _reports
+from joinless.errors import ExtensionNotInstalledError, JoinlessError
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def progress(query: StreamingQuery | str) -> Progress | None:
     last = batches[-1] if batches else recent[-1]  # idle for so long that Spark has forgotten the batch
     if not _reports.joins(last) and not _reports.groups(last):
         return None
-    of_all: dict[str, Any] = {"total": _totals(batches), "advice": _jvm.advice(running)}
+    of_all: dict[str, Any] = {"total": _totals(batches), "advice": _door.of_query(running).advice(running)}
     busy = next((batch for batch in reversed(batches) if batch.numInputRows), last)
     before = None if busy is last else _of_batch(busy, busy.batchId, of_all)
     return _of_batch(last, last.batchId if batches else last.batchId - 1, of_all | {"_with_rows": before})
@@ -257,12 +257,14 @@ def error(query: StreamingQuery | str) -> PySparkException | None:
     if (named := _named(causes)) is not None:
         return named
     texts = [str(cause) for cause in reversed(causes)]
-    if (raised := _raised_in_function(texts)) is not None:
+    door = _door.of_query(running)
+    raised_in_functions = door.errors_of_functions()
+    if (raised := _raised_in_function(texts, raised_in_functions)) is not None:
         return raised
-    failure = _jvm.failure(running) or ""
+    failure = door.failure(running) or ""
     for parts in filter(None, map(_CONDITION_IN_TEXT.search, [*texts, failure])):
         return JoinlessError(parts[1], parts[2], None, parts[3])
-    of_spark = _of_spark(causes) or _of_spark(_causes_in_function(texts)) or _error_at_end(texts)
+    of_spark = _of_spark(causes) or _of_spark(_causes_in_function(texts, raised_in_functions)) or _error_at_end(texts)
     return of_spark or _error_at_end([failure])
 
 
@@ -303,9 +305,9 @@ def _error_at_end(texts: Iterable[str]) -> PySparkException | None:
     return None
 
 
-def _causes_in_function(texts: Sequence[str]) -> Iterator[BaseException]:
+def _causes_in_function(texts: Sequence[str], errors: Iterable[BaseException]) -> Iterator[BaseException]:
     """The error that a function of ``foreachBatch`` raised, and its causes, if a text names it."""
-    for raised in _jvm.errors_of_functions():
+    for raised in errors:
         line = str(raised).partition("\n")[0]
         if line and any(line in text for text in texts):
             yield from _causes(raised)
@@ -314,14 +316,19 @@ def _causes_in_function(texts: Sequence[str]) -> Iterator[BaseException]:
 def found(function: str, query: StreamingQuery | str) -> StreamingQuery:
     """The query, or the active one of that name or id."""
     _arguments.query(function, query)
-    return _jvm.active_query(query) if isinstance(query, str) else query
+    if not isinstance(query, str):
+        return query
+    session = _door.any_session()
+    if session is None:
+        raise ExtensionNotInstalledError("NO_JAR")
+    return _door.of_session(session).active_query(session, query)
 
 
-def _raised_in_function(texts: Sequence[str]) -> JoinlessError | None:
+def _raised_in_function(texts: Sequence[str], errors: Iterable[BaseException]) -> JoinlessError | None:
     """The error of ours that a function of ``foreachBatch`` raised, or that
     caused it, if a text names it.
     """
-    for raised in _jvm.errors_of_functions():
+    for raised in errors:
         error = _named(_causes(raised))
         if error and any(message in text for message in (str(error), str(raised)) if message for text in texts):
             return error

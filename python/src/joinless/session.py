@@ -8,9 +8,10 @@ from pathlib import Path
 import pyspark
 from pyspark.sql import SparkSession
 
-from joinless import _jars, _jvm, _submitted
+from joinless import _door, _jars, _submitted
 from joinless.errors import EXTENSION_CLASS, ConnectUnsupportedError
 
+_ON_SERVER = f"Give the server the jar and spark.sql.extensions={EXTENSION_CLASS}; its sessions need nothing else."
 EXPLAIN_PROVIDER = "io.joinless.spark.explain.ExtendedExplain"
 
 
@@ -41,9 +42,9 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
         raise TypeError(f"joinless.configure takes a builder, such as SparkSession.builder, and got {builder!r}")
     options = builder._options
     if "spark.remote" in options or "SPARK_REMOTE" in os.environ or options.get("spark.api.mode") == "connect":
-        raise ConnectUnsupportedError("joinless.configure")
+        raise ConnectUnsupportedError("joinless.configure", _ON_SERVER)
     jar = _jars.bundled(pyspark.__version__)
-    _jvm.check_running_session(jar)
+    _door.classic("joinless.configure", _ON_SERVER).check_running_session(jar)
     _append(builder, "spark.jars", str(jar))
     _append(builder, "spark.sql.extensions", EXTENSION_CLASS)
     _append(builder, "spark.sql.extendedExplainProviders", EXPLAIN_PROVIDER)

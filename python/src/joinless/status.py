@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
-from joinless import _arguments, _jvm
-from joinless._literals import in_sql
-from joinless.tables import any_active
+from joinless import _arguments, _door
+from joinless.tables import active
 
 
 def status(views: str | Sequence[str] | None = None) -> DataFrame:
@@ -50,15 +49,5 @@ def status(views: str | Sequence[str] | None = None) -> DataFrame:
         ExtensionNotInstalledError: the session runs without Joinless.
     """
     named = _arguments.as_columns("joinless.status", "views", views)
-    session = any_active("joinless.status")
-    return _called(session, named) if _jvm.is_remote(session) else _jvm.status(session, named)
-
-
-def _called(session: SparkSession, views: list[str] | None) -> DataFrame:
-    """The rows of the procedure, for a session of Spark Connect."""
-    arguments = [""] if views is None else [f"view => {in_sql(view)}" for view in views]
-    with _jvm.named_errors():
-        rows, *others = [session.sql(f"CALL joinless.status({given})") for given in arguments]
-    for row in others:
-        rows = rows.unionAll(row)
-    return rows
+    session = active("joinless.status")
+    return _door.of_session(session).status(session, named)

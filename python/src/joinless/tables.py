@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
-from joinless import _arguments, _jvm
+from joinless import _arguments, _door
 
 
 def table(name: str) -> DataFrame:
@@ -34,10 +34,10 @@ def table(name: str) -> DataFrame:
             is no such table.
         TypeError, ValueError: an argument of another type or value, or no session is active.
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the active session is Spark Connect's.
     """
     _arguments.text("joinless.table", "name", name)
-    return _jvm.table(active("joinless.table"), name)
+    session = active("joinless.table")
+    return _door.of_session(session).table(session, name)
 
 
 def sql(query: str, tables: Mapping[str, DataFrame] | None = None) -> DataFrame:
@@ -67,7 +67,6 @@ def sql(query: str, tables: Mapping[str, DataFrame] | None = None) -> DataFrame:
             `joinless.table`. Spark's errors if the text is no SQL, or a name in it is not known.
         TypeError, ValueError: an argument of another type or value, or no session is active.
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the active session is Spark Connect's.
     """
     return of_query("joinless.sql", query, tables, only_text=True)
 
@@ -82,7 +81,8 @@ def of_query(
     if not isinstance(query, str):
         return query
     given = {} if tables is None else check_given(function, tables)
-    return _jvm.sql(active(function), query, given)
+    session = active(function)
+    return _door.of_session(session).sql(session, query, given)
 
 
 def check_query(function: str, query: object, tables: object) -> None:
@@ -100,19 +100,11 @@ def check_given(function: str, tables: object) -> dict[str, DataFrame]:
     return _arguments.named_dataframes(function, "tables", tables)
 
 
-def active(function: str, in_sql: str | None = None) -> SparkSession:
+def active(function: str) -> SparkSession:
     """The active session of this thread, or else the one that was started first, for a function of
-    the package that takes names or texts. Raises if there is none, or it is none with Joinless: of
-    Spark Connect, where SQL may have a statement for the same.
+    the package that takes names or texts. Raises if there is none.
     """
-    session = any_active(function)
-    _jvm.check_installed(session, function, in_sql)
-    return session
-
-
-def any_active(function: str) -> SparkSession:
-    """The same, or a session of Spark Connect."""
-    session = SparkSession.getActiveSession() or _jvm.default_session()
+    session = _door.any_session()
     if session is None:
         raise ValueError(f"{function} takes a text only where a session is active")
     return session

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
 
-from joinless import _arguments, _jvm
+from joinless import _arguments, _door
 from joinless.tables import active
 
 
@@ -82,9 +82,8 @@ def verify(view: str, query: str | None = None) -> Verification:
             errors if the view, a table, or a version of it does not exist.
         TypeError, ValueError: an argument of another type or value, or no session is active.
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the active session is Spark Connect's.
     """
     _arguments.text("joinless.verify", "view", view)
     _arguments.text("joinless.verify", "query", query, optional=True)
-    session = active("joinless.verify", "CALL joinless.verify(view => '...')")
-    return Verification(view, **_jvm.verify(session, view, query))
+    session = active("joinless.verify")
+    return Verification(view, **_door.of_session(session).verify(session, view, query))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from joinless import _arguments, _jvm
+from joinless import _arguments, _door
 from joinless.tables import active, check_given, check_query
 
 _TRIGGERS = "an interval in a string, such as '10 seconds', or 'availableNow'"
@@ -74,13 +75,14 @@ def materialize(
             ``OTHER_DATABASE`` if the text of the view reads other tables in the current database.
         IllegalArgumentException: a query of this name runs already.
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
     """
     function = "joinless.materialize"
     _arguments.text(function, "into", into)
     _arguments.text(function, "name", name, optional=True)
     given = None if checkpoint is None else _arguments.as_path(function, "checkpoint", checkpoint)
-    return _jvm.materialize(wanted(function, query, key, trigger, tables), into, given, name)
+    with trigger_errors(function, trigger):
+        view = wanted(function, query, key, trigger, tables)
+        return _door.of_view(view).materialize(view, into, given, name)
 
 
 def wanted(
@@ -90,24 +92,31 @@ def wanted(
     trigger: str | None,
     tables: Mapping[str, DataFrame] | None,
     view: str | None = None,
-) -> _jvm.WantedView:
+) -> _door.WantedView:
     """The view that these arguments of a function describe. Nothing is created.
 
     Args:
         view: has the query, if none is given.
     """
     _check_trigger(function, trigger)
-    in_sql = f"CALL {function}(...)"
     columns = _arguments.as_columns(function, "key", key) or []
     if query is not None or view is None:
         check_query(function, query, tables)
     given = None if tables is None else check_given(function, tables)
+    if query is not None and not isinstance(query, str):
+        return _door.of(query, function).view_of(query, function, columns, trigger)
+    session = active(function)
+    door = _door.of_session(session)
+    if query is not None:
+        return door.view_of_text(session, query, given or {}, columns, trigger)
+    return door.view_again(session, view or "", given, columns, trigger)
+
+
+@contextmanager
+def trigger_errors(function: str, trigger: str | None) -> Iterator[None]:
+    """The plugin's error of a trigger that is none is raised as one of the argument."""
     try:
-        if isinstance(query, str):
-            return _jvm.view_of_text(active(function, in_sql), query, given or {}, columns, trigger)
-        if query is not None:
-            return _jvm.view_of(query, function, columns, trigger)
-        return _jvm.view_again(active(function, in_sql), view or "", given, columns, trigger)
+        yield
     except AnalysisException as error:
         if error.getCondition() == "JOINLESS_VIEW.TRIGGER":
             raise ValueError(f"{function} takes {_TRIGGERS} as trigger, and got {trigger!r}") from None

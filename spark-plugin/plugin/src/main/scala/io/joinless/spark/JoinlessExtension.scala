@@ -1,9 +1,10 @@
 package io.joinless.spark
 
-import io.joinless.spark.changes.{IncrementalHint, MaskStreams, NamesAsArguments, ResolveDeltaOutput, StreamFunctions}
+import io.joinless.spark.changes.{IncrementalHint, MaskStreams, NamesAsArguments, ResolveDeltaOutput}
 import io.joinless.spark.checkpoint.StreamContext
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.evolve.TakeStoredRows
+import io.joinless.spark.functions.{ResolveCalls, SqlFunctions}
 import io.joinless.spark.inspect.{Inspection, SqlText}
 import io.joinless.spark.planner.JoinFreeStrategy
 import io.joinless.spark.procedures.JoinlessCatalog
@@ -27,19 +28,22 @@ import org.apache.spark.sql.joinless.{HintRules, SparkMembers}
 /** The class that a user names in `spark.sql.extensions`. It registers every part of Joinless. */
 class JoinlessExtension extends (SparkSessionExtensions => Unit) {
 
+  private val names = new NamesAsArguments(SqlFunctions.takingNames)
+
   private val hintRules: Seq[SparkSession => Rule[LogicalPlan]] =
-    Seq(_ => IncrementalHint, _ => NamesAsArguments, new CompileDeltas(_))
+    Seq(_ => IncrementalHint, _ => names, new CompileDeltas(_))
 
   /** Registers all rules with a session. Called once, when Spark creates it. */
   override def apply(extensions: SparkSessionExtensions): Unit = {
     SparkCheck.version()
     JoinlessConf.register()
     JoinlessCatalog.register()
-    StreamFunctions.all.foreach(extensions.injectTableFunction)
+    SqlFunctions.all.foreach(extensions.injectTableFunction)
     hintRules.foreach(extensions.injectHintResolutionRule)
     extensions.injectResolutionRule(session => new HintRules(session, hintRules.map(_(session))))
     // again, for the first plan of a session with Hive
-    Seq(IncrementalHint, NamesAsArguments).foreach(rule => extensions.injectResolutionRule(_ => rule))
+    Seq(IncrementalHint, names).foreach(rule => extensions.injectResolutionRule(_ => rule))
+    extensions.injectResolutionRule(new ResolveCalls(_))
     extensions.injectResolutionRule(_ => ResolveDeltaOutput)
     extensions.injectPostHocResolutionRule(new MaskStreams(_))
     extensions.injectPostHocResolutionRule(new StartCheck(_))

@@ -6,8 +6,7 @@ import io.joinless.spark.changes.Changes
 import io.joinless.spark.conf.Built
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.evolve.{BeginWithStoredRows, Evolution}
-import io.joinless.spark.explain.JoinTreeGraph
-import io.joinless.spark.inspect.Inspection
+import io.joinless.spark.inspect.{ActiveQueries, Inspection}
 import io.joinless.spark.kafka.{Debezium, Upserts}
 import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.source.{FullResult, Lookups, ResultsOnDemand}
@@ -57,7 +56,7 @@ object PythonApi {
     * `arguments`; `isView` as for `explainText`.
     */
   def whyNotJson(df: Dataset[_], isView: Boolean = false): String =
-    explained(df, isView)(explanation => JoinTreeGraph.json(explanation.reasons))
+    explained(df, isView)(_.reasonsJson)
 
   /** What is read of an explanation, with the settings of its session. */
   private def explained[A](df: Dataset[_], isView: Boolean = false)(read: Explanation => A): A =
@@ -252,13 +251,7 @@ object PythonApi {
     Lookups.weight(df.toDF(), columns.asScala.toSeq, values.asScala.toSeq).toString
 
   /** The active query of that name or id, of any session. */
-  def query(nameOrId: String): StreamingQuery = Plans.active.filter(q => q.name == nameOrId) match {
-    case Seq(query) => query
-    case Seq() => Plans.active.find(_.id.toString == nameOrId).getOrElse {
-        throw JoinlessErrors.queryNotActive(nameOrId, Plans.active.map(q => Option(q.name).getOrElse(q.id.toString)))
-      }
-    case several => throw JoinlessErrors.queryAmbiguous(nameOrId, several.map(_.id.toString))
-  }
+  def query(nameOrId: String): StreamingQuery = ActiveQueries.find(nameOrId)
 
   /** The checkpoint folder of a running query. */
   def checkpoint(query: StreamingQuery): String = Plans.checkpoint(query)

@@ -12,16 +12,7 @@ import io.joinless.spark.plans.marks.{
 }
 import io.joinless.spark.plans.values.DeltaForm
 import org.apache.spark.sql.catalyst.FunctionIdentifier
-import org.apache.spark.sql.catalyst.expressions.{
-  Attribute,
-  CreateNamedStruct,
-  Expression,
-  ExpressionInfo,
-  FunctionTableSubqueryArgumentExpression,
-  Literal,
-  NamedArgumentExpression,
-  SubqueryExpression
-}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Literal}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnresolvedHint}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.types.{DayTimeIntervalType, StringType}
@@ -33,7 +24,7 @@ object IncrementalEnumerate {
   private val name = "incremental_enumerate"
 
   /** `SELECT * FROM incremental_enumerate(TABLE(<query>) [, 'weight'])`. */
-  val description: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan) = (
+  val description: TableFunctions.Registered = (
     FunctionIdentifier(name),
     TableFunctions.info(
       getClass.getName,
@@ -70,7 +61,7 @@ object Expire {
 
   private val name = "expire"
 
-  val description: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan) = (
+  val description: TableFunctions.Registered = (
     FunctionIdentifier(name),
     TableFunctions.info(
       getClass.getName,
@@ -99,71 +90,6 @@ object Expire {
     case Literal(text: UTF8String, _: StringType) => text.toString
     case Literal(interval: CalendarInterval, _) => interval.toString
     case other => TableFunctions.text(other)
-  }
-}
-
-/** Code that the table functions share. */
-private[changes] object TableFunctions {
-
-  /** For `DESCRIBE FUNCTION`.
-    *
-    * @param arguments of the call, as text
-    * @param meaning the result of the function
-    * @param example arguments of a call
-    */
-  def info(of: String, name: String, arguments: String, meaning: String, example: String): ExpressionInfo =
-    new ExpressionInfo(
-      of,
-      null,
-      name,
-      s"_FUNC_($arguments) - Returns $meaning",
-      "",
-      s"\n    Examples:\n      > SELECT * FROM _FUNC_($example);\n  ",
-      "",
-      "",
-      "",
-      "",
-      ""
-    )
-
-  /** A query in `TABLE(…)`, without PARTITION BY and without ORDER BY: neither is supported. */
-  object Table {
-    def unapply(argument: Expression): Option[LogicalPlan] = argument match {
-      case FunctionTableSubqueryArgumentExpression(query, _, _, Seq(), false, Seq(), _) => Some(query)
-      case _ => None
-    }
-  }
-
-  /** Names of columns: strings, as which bare names arrive here ([[NamesAsArguments]]). */
-  object Names {
-    def unapply(arguments: Seq[Expression]): Option[Seq[String]] = {
-      val names = arguments.collect { case Literal(column: UTF8String, _: StringType) => column.toString }
-      Option.when(names.size == arguments.size)(names)
-    }
-  }
-
-  /** One column, or several in parentheses. */
-  object Columns {
-    def unapply(argument: Expression): Option[Seq[String]] = argument match {
-      case several: CreateNamedStruct => Names.unapply(several.valExprs)
-      case one => Names.unapply(Seq(one))
-    }
-  }
-
-  /** The error of arguments that a function does not take.
-    *
-    * @param usage a call as it should be
-    */
-  def refused(function: String, usage: String, arguments: Seq[Expression]): Exception =
-    JoinlessErrors.tableFunction(function, usage, arguments.map(text).mkString(", "))
-
-  /** An argument as users write it. */
-  def text(argument: Expression): String = argument match {
-    case Table(_) => "TABLE(...)"
-    case _: FunctionTableSubqueryArgumentExpression => "TABLE(...) PARTITION BY or ORDER BY"
-    case NamedArgumentExpression(name, value) => s"$name => ${text(value)}"
-    case _: SubqueryExpression => "(SELECT ...)"
-    case other => other.sql
   }
 }
 
@@ -206,8 +132,9 @@ object ResolveDeltaOutput extends Rule[LogicalPlan] {
     case UnresolvedExpiry(child, column, after) if child.resolved =>
       mustStream(child)
       Changes.expiring(child, column, after)
-    case UnresolvedSample(child, size, seed, by) if child.resolved =>
+    case UnresolvedSample(child, size, seed, by, replacement) if child.resolved =>
       mustStream(child)
+      if (replacement) throw JoinlessErrors.sampleArguments("TABLE(...) of a stream, replacement => true")
       Changes.sampling(child, size, seed, Option.when(by.nonEmpty)(by))
   }
 }

@@ -1,13 +1,13 @@
 package io.joinless.spark.changes
 
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SubqueryAlias}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.joinless.StreamLeaf
 
 /** The name of a stream in errors: the user's alias, or the location that is read. */
 object SourceNames {
 
   /** The outermost alias, or else the table, the topic or the path of each source. */
-  def of(plan: LogicalPlan): String = plan.collectFirst { case alias: SubqueryAlias => alias.alias }.getOrElse {
+  def of(plan: LogicalPlan): String = plan.collectFirst { case Aliases(Some(name), _) => name }.getOrElse {
     plan.collectLeaves().filter(_.isStreaming).map(ofSource).distinct.mkString(", ").take(200)
   }
 

@@ -133,6 +133,10 @@ object JoinlessErrors {
   def tableFunction(function: String, usage: String, arguments: String): JoinlessAnalysisException =
     analysis("JOINLESS_TABLE_FUNCTION", "function" -> function, "usage" -> usage, "arguments" -> arguments)
 
+  /** The relation of a table function is a name that WITH defines around the call. */
+  def outerWith(function: String): JoinlessAnalysisException =
+    analysis("JOINLESS_TABLE_FUNCTION_WITH", "function" -> function)
+
   /** A row of a changelog has a change type that is none.
     *
     * @param value the change type, if it is not NULL

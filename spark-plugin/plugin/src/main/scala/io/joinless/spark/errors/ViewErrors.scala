@@ -88,6 +88,10 @@ object ViewErrors {
   def noValue(procedure: String, parameter: String): JoinlessAnalysisException =
     JoinlessErrors.analysis("JOINLESS_PROCEDURE.NO_VALUE", "procedure" -> procedure, "parameter" -> parameter)
 
+  /** A call has a text and a temporary view. */
+  def twoQueries(procedure: String): JoinlessAnalysisException =
+    JoinlessErrors.analysis("JOINLESS_PROCEDURE.TWO_QUERIES", "procedure" -> procedure)
+
   /** A number of rows is negative, or larger than one result may be. */
   def numberOfRows(procedure: String, parameter: String, found: String, most: Int): JoinlessAnalysisException =
     JoinlessErrors.analysis(

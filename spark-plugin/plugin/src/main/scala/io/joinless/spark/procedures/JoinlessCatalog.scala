@@ -32,6 +32,7 @@ object JoinlessCatalog {
 
   private val procedures: Seq[ViewProcedure] = Seq(
     DropProcedure,
+    EvolveProcedure,
     ExplainProcedure,
     MaterializeProcedure,
     ReplaceProcedure,

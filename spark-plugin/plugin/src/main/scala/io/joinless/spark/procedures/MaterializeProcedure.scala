@@ -1,6 +1,6 @@
 package io.joinless.spark.procedures
 
-import io.joinless.spark.views.{StartView, WantedView}
+import io.joinless.spark.views.StartView
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.catalog.procedures.ProcedureParameter
 import org.apache.spark.sql.types.StringType
@@ -16,12 +16,11 @@ private[procedures] object MaterializeProcedure
     required("query", StringType, "the text of a query over Delta tables"),
     required("into", StringType, "the table; created if it does not exist"),
     optional("checkpoint", StringType, "NULL", "a folder; by default the one that the table names, or one beside it")
-  ) ++ ofItsQuery
+  ) ++ ofItsQuery ++ ofDataFrames
 
   override protected def rows(session: SparkSession, arguments: InternalRow): DataFrame = {
-    val (query, into) = (needed(arguments, 0), needed(arguments, 1))
-    val trigger = text(arguments, 4)
-    val wanted = WantedView.of(session, query, Map.empty, names(arguments, 3), trigger)
-    ended(session, into, StartView(wanted, into, text(arguments, 2), text(arguments, 5)), trigger)
+    val (into, trigger) = (needed(arguments, 1), text(arguments, 4))
+    val view = wanted(session, arguments)(query = 0, key = 3, trigger = 4, tables = 6).getOrElse(throw noValue(0))
+    ended(session, into, StartView(view, into, text(arguments, 2), text(arguments, 5)), trigger)
   }
 }

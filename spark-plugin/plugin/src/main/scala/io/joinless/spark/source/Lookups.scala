@@ -29,10 +29,13 @@ object Lookups {
     * @param values constants
     */
   def apply(df: DataFrame, names: Seq[String], values: Seq[Column]): DataFrame = {
+    val _ = checked(df, names)
+    of(df, names, constants(df, values))
+  }
+
+  /** The same of literals. */
+  def of(df: DataFrame, names: Seq[String], literals: Seq[Literal]): DataFrame = {
     val columns = checked(df, names)
-    val literals = Plans.analyzed(df.sparkSession.range(1).select(values: _*)).expressions.collect {
-      case Alias(value, _) => Literal(value.eval(), value.dataType)
-    }
     val conditions = columns.zip(literals).map[Expression] { case (column, value) =>
       EqualNullSafe(column, exactly(column, value))
     }
@@ -81,11 +84,32 @@ object Lookups {
 
   /** How often a row is in a result, by the values of all columns. */
   def weight(df: DataFrame, names: Seq[String], values: Seq[Column]): BigInt = {
+    val _ = checked(df, names)
+    ResultsOnDemand.count(ofRow(df, names, constants(df, values)))
+  }
+
+  /** The rows that are equal to a row, which has a value for each column. */
+  def ofRow(df: DataFrame, names: Seq[String], literals: Seq[Literal]): DataFrame = {
+    checkWhole(df, names)
+    of(df, names, literals)
+  }
+
+  /** The same for a row that is given as a DataFrame. */
+  def ofRow(df: DataFrame, row: DataFrame): DataFrame = {
+    checkWhole(df, row.columns.toSeq)
+    apply(df, row)
+  }
+
+  private def checkWhole(df: DataFrame, names: Seq[String]): Unit = {
     val columns = checked(df, names)
     val missing = Plans.analyzed(df).output.filterNot(column => columns.exists(_.exprId == column.exprId))
     if (missing.nonEmpty) throw JoinlessErrors.lookup("ROW", "columns" -> missing.map(_.name).mkString(", "))
-    ResultsOnDemand.count(apply(df, names, values))
   }
+
+  private def constants(df: DataFrame, values: Seq[Column]): Seq[Literal] =
+    Plans.analyzed(df.sparkSession.range(1).select(values: _*)).expressions.collect {
+      case Alias(value, _) => Literal(value.eval(), value.dataType)
+    }
 
   private def semiJoin(rows: LogicalPlan, columns: Seq[Attribute], keys: LogicalPlan): LogicalPlan = {
     val same = columns.zip(keys.output).map { case (column, key) => EqualNullSafe(column, key) }

@@ -10,7 +10,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.read.ScanBuilder
-import org.apache.spark.sql.joinless.ReadOnlyFormat
+import org.apache.spark.sql.joinless.BatchFormat
 import org.apache.spark.sql.sources.DataSourceRegister
 import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -28,7 +28,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
   *
   * `load()` chooses the batch; each action on the DataFrame then reads that batch.
   */
-final class ResultSource extends TableProvider with DataSourceRegister with ReadOnlyFormat {
+class ResultSource extends TableProvider with DataSourceRegister with BatchFormat {
   import ResultSource._
 
   private var loaded: Option[(util.Map[String, String], Table)] = None

@@ -69,6 +69,9 @@ final case class Explanation private (
   def json: String =
     JoinTreeGraph.json(blocks, reasons, whole, readOnce, optimized.map(plan => StepsJson(StepsOf(plan))))
 
+  /** The reasons of the joins that stay with Spark. */
+  def reasonsJson: String = JoinTreeGraph.json(reasons)
+
   /** What look-ups of the result will cost, each by values of some columns, as texts. */
   def lookups(columns: Seq[Seq[String]]): Seq[String] = {
     val costs = optimized.map(new LookupCost(_, blocks))

@@ -48,7 +48,7 @@ final private[views] class Replacement private (
     * @param cells into how many cells its joins are divided at most, and its groups; None to choose
     */
   def fill(view: WantedView, called: String, cells: Option[Int]): Unit = {
-    rows.checkNew(view.deltas, view.key.getOrElse(Nil))
+    rows.checkNew(view.session, view.deltas.schema, view.key.getOrElse(Nil))
     val columns = Target.ofChanges(view.deltas).map { field =>
       field.copy(dataType = SqlTypes.nullable(field.dataType), nullable = true)
     }

@@ -3,12 +3,12 @@ package io.joinless.spark.views
 import scala.util.Try
 import scala.util.control.NonFatal
 
-import io.joinless.spark.errors.{JoinlessAnalysisException, ViewErrors}
+import io.joinless.spark.errors.ViewErrors
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.tables.QueryOverTables
-import io.joinless.spark.writer.{Target, TargetColumns}
+import io.joinless.spark.writer.Target
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.joinless.{CheckpointFolder, DeltaDetail, Plans, SqlTexts, StreamLeaf}
+import org.apache.spark.sql.joinless.{CheckpointFolder, DeltaDetail, Plans, StreamLeaf}
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
@@ -16,9 +16,6 @@ import org.apache.spark.sql.{DataFrame, SparkSession}
   * is the result. The table is created if it is not there.
   */
 private[spark] object StartView {
-
-  /** Errors of Spark or Delta in a session without Delta, or with an incomplete one. */
-  private val LacksDelta = """\[(?:DATA_SOURCE_NOT_FOUND|DELTA_CONFIGURE_SPARK_SESSION\w*)\] [^.\n]*""".r
 
   /** @param into the table
     * @param checkpoint the folder of the checkpoint; None for the one that the table names
@@ -103,20 +100,8 @@ private[spark] object StartView {
 
   /** Creates the table with the columns of the changes. Returns its folder. */
   private def create(view: WantedView, target: Target, record: ViewRecord): String = {
-    val session = view.session
-    record.checkpoint.filter(folder => new CheckpointFolder(session, new Path(folder)).committed.isDefined)
+    record.checkpoint.filter(folder => new CheckpointFolder(view.session, new Path(folder)).committed.isDefined)
       .foreach(folder => throw target.error("TARGET_GONE", "checkpoint" -> folder))
-    target.checkNew(view.deltas, view.givenKey)
-    val columns = TargetColumns.ddl(Target.ofChanges(view.deltas))
-    val properties = SqlTexts.properties(record.properties)
-    try {
-      val _ = session.sql(s"CREATE TABLE IF NOT EXISTS ${target.name} ($columns) USING delta TBLPROPERTIES $properties")
-    } catch {
-      case ours: JoinlessAnalysisException => throw ours
-      case NonFatal(raised) =>
-        val found = Option(raised.getMessage).flatMap(LacksDelta.findFirstIn)
-        throw found.fold(raised)(text => target.error("NO_DELTA", raised, "found" -> text.trim))
-    }
-    target.detail(session).location
+    ViewTable.create(target, view.deltas, view.givenKey, record)
   }
 }

@@ -4,6 +4,7 @@ import scala.util.Try
 
 import io.joinless.spark.errors.{JoinlessAnalysisException, TargetErrors}
 import org.apache.spark.sql.catalyst.parser.ParseException
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.util.quoteIdentifier
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.joinless.{DeltaDetail, Plans, SqlTexts, StreamLeaf}
@@ -48,14 +49,21 @@ final private[spark] case class Target(name: String) {
 
   // -- columns ------------------------------------------------------------------------------------
 
-  /** The columns of a batch by the target's names, in the order of the batch. */
-  def columns(df: DataFrame): Seq[StructField] = {
-    TargetColumns.noWeight(df.schema).foreach { dataType =>
+  /** The columns of changes, without the one that says what changes. Fails if there is none of
+    * these, or there are two.
+    */
+  private def columnsOfChanges(schema: StructType): Seq[StructField] = {
+    TargetColumns.noWeight(schema).foreach { dataType =>
       throw error("UNKNOWN_CHANGE_TYPE", "found" -> s"a weight of type ${dataType.sql}")
     }
-    if (Seq(NetChanges.ChangeType, NetChanges.Weight).count(df.columns.contains) != 1)
-      throw error("NO_CHANGES", "columns" -> df.columns.mkString(", "))
-    val (fold, given) = (TargetColumns.folding(df.sparkSession), ofChanges(df))
+    if (Seq(NetChanges.ChangeType, NetChanges.Weight).count(schema.fieldNames.contains) != 1)
+      throw error("NO_CHANGES", "columns" -> schema.fieldNames.mkString(", "))
+    ofChanges(schema)
+  }
+
+  /** The columns of a batch by the target's names, in the order of the batch. */
+  def columns(df: DataFrame): Seq[StructField] = {
+    val (fold, given) = (TargetColumns.folding(df.sparkSession), columnsOfChanges(df.schema))
     checkTypes(given)
     val table = schema(df)
     if (!TargetColumns.fit(fold, given, table))
@@ -75,9 +83,9 @@ final private[spark] case class Target(name: String) {
     TargetColumns.fit(TargetColumns.folding(df.sparkSession), ofChanges(df), schema(df))
 
   /** Fails if no table can have the columns of these changes, or they lack one of the key. */
-  def checkNew(changes: DataFrame, key: Seq[String]): Unit = {
-    val columns = ofChanges(changes)
-    val _ = keyOf(changes.sparkSession, key, columns.map(_.name))
+  def checkNew(session: SparkSession, changes: StructType, key: Seq[String]): Unit = {
+    val columns = columnsOfChanges(changes)
+    val _ = keyOf(session, key, columns.map(_.name))
     checkTypes(columns)
     TargetColumns.unnamed(columns).foreach(field => throw error("COLUMN_NAME", "column" -> field.name))
   }
@@ -107,14 +115,18 @@ final private[spark] case class Target(name: String) {
     *
     * @param there what `found` returns
     */
-  def checkNotRead(changes: DataFrame, there: DeltaDetail): Unit = {
-    val (session, fold) = (changes.sparkSession, TargetColumns.folding(changes.sparkSession))
+  def checkNotRead(changes: DataFrame, there: DeltaDetail): Unit =
+    checkNotRead(changes.sparkSession, Plans.analyzed(changes), there)
+
+  /** The same of the plan of a query. */
+  def checkNotRead(session: SparkSession, query: LogicalPlan, there: DeltaDetail): Unit = {
+    val fold = TargetColumns.folding(session)
     val folder = plain(there.location)
     def isHere(place: String) = plain(place) == folder || there.name.exists(fold(_) == fold(place))
     // a table that is known by its path may be read by a name
     def location(place: String) = if (there.name.isDefined || plain(place).startsWith("/")) None
     else Try(Target(place.split("\\.").map(quoteIdentifier).mkString(".")).detail(session).location).toOption
-    if (StreamLeaf.places(Plans.analyzed(changes)).exists(place => isHere(place) || location(place).exists(isHere)))
+    if (StreamLeaf.places(query).exists(place => isHere(place) || location(place).exists(isHere)))
       throw error("TARGET_IS_READ")
   }
 
@@ -189,8 +201,10 @@ private[spark] object Target {
   val Writer = "joinless.writer"
 
   /** The columns whose changes are emitted. */
-  def ofChanges(df: DataFrame): Seq[StructField] =
-    df.schema.filterNot(field => field.name == NetChanges.ChangeType || field.name == NetChanges.Weight)
+  def ofChanges(df: DataFrame): Seq[StructField] = ofChanges(df.schema)
+
+  private def ofChanges(schema: StructType): Seq[StructField] =
+    schema.filterNot(field => field.name == NetChanges.ChangeType || field.name == NetChanges.Weight)
 
   private def plain(path: String): String = path.stripPrefix("file:").stripSuffix("/")
 }

@@ -1,5 +1,6 @@
 package io.joinless.spark.compile.streams
 
+import io.joinless.spark.changes.Aliases
 import io.joinless.spark.compile.template.DeltaScope
 import io.joinless.spark.plans.marks.{Changelog, MaskedStream, ReadOnce, SampleOf}
 import io.joinless.spark.plans.reasons.Reason
@@ -65,7 +66,7 @@ final private[compile] class StaticRows(session: SparkSession, asInSpark: Boolea
     * @param alias the outermost one
     */
   private def scan(plan: LogicalPlan, alias: Option[String]): LogicalPlan = plan match {
-    case SubqueryAlias(name, child) => plan.withNewChildren(Seq(scan(child, alias.orElse(Some(name.name)))))
+    case Aliases(name, child) => plan.withNewChildren(Seq(scan(child, alias.orElse(name))))
     case _ =>
       val leaves = plan.collectLeaves()
       val places = leaves.flatMap(StaticVersions.place)

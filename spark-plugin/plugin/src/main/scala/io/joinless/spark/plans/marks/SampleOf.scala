@@ -37,9 +37,15 @@ final case class SampleOf(
 /** `sample` in SQL, whose query is not resolved yet.
   *
   * @param by names of columns; none: all rows are one group
+  * @param replacement whether a row may be drawn several times
   */
-final case class UnresolvedSample(child: LogicalPlan, size: Long, seed: Long, by: Seq[String])
-    extends UnaryNode {
+final case class UnresolvedSample(
+    child: LogicalPlan,
+    size: Long,
+    seed: Long,
+    by: Seq[String],
+    replacement: Boolean
+) extends UnaryNode {
 
   override lazy val resolved: Boolean = false
 

@@ -1,6 +1,7 @@
 package io.joinless.spark.rules.blocks
 
-import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, SubqueryAlias}
+import io.joinless.spark.changes.Aliases
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 
 /** The aliases of the query, recorded on its sources as long as the plan has them.
@@ -13,9 +14,6 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 private[spark] object RelationNames {
 
   private val tag: TreeNodeTag[String] = TreeNodeTag[String]("joinless.relation")
-
-  /** Spark's own name of a subquery without a name. */
-  private val Unnamed = SubqueryAlias.generateSubqueryName()
 
   /** Records the names of all sources of a query, also in its subqueries, and removes names that
     * another query has recorded.
@@ -38,8 +36,7 @@ private[spark] object RelationNames {
     *   none
     */
   private def names(plan: LogicalPlan, alias: Option[String]): Seq[(LogicalPlan, String)] = plan match {
-    case SubqueryAlias(name, child) if name.name == Unnamed => names(child, alias)
-    case SubqueryAlias(name, child) => names(child, alias.orElse(Some(name.name)))
+    case Aliases(name, child) => names(child, alias.orElse(name))
     case join: Join => join.children.flatMap(names(_, None))
     case source if source.children.isEmpty => alias.map(source -> _).toSeq
     case other => other.children.flatMap(names(_, alias))

@@ -56,6 +56,10 @@ object Plans {
   /** The checkpoint folder of a query. */
   def checkpoint(query: StreamingQuery): String = execution(query).resolvedCheckpointRoot
 
+  /** The running query of this id, and its plan. */
+  def running(id: String): Option[(StreamingQuery, LogicalPlan)] =
+    active.find(_.id.toString == id).map(query => query -> execution(query).analyzedPlan)
+
   /** The time when the running query of this id planned a batch, in milliseconds since 1970: the
     * same if the batch runs again, another one if it is planned again with the same number. None if
     * no such query runs.

@@ -4,19 +4,22 @@ import org.apache.spark.sql.execution.streaming.{Sink, Source}
 import org.apache.spark.sql.sources.{BaseRelation, CreatableRelationProvider, StreamSinkProvider, StreamSourceProvider}
 import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.types.StructType
-import org.apache.spark.sql.{DataFrame, SQLContext, SaveMode}
+import org.apache.spark.sql.{DataFrame, SQLContext, SaveMode, SparkSession}
 
-/** A format that is neither a stream nor a sink, and reports this itself: Spark looks for these
+/** A format that is no stream, and a sink only where it says so, and reports this itself: Spark looks for these
   * providers, and reports missing classes if they are absent. `Source` and `Sink` are internal to
   * Spark's streaming.
   */
-trait ReadOnlyFormat extends StreamSourceProvider with StreamSinkProvider with CreatableRelationProvider {
+trait BatchFormat extends StreamSourceProvider with StreamSinkProvider with CreatableRelationProvider {
 
   /** The error for reading it as a stream. */
   protected def notStream: Throwable
 
   /** The error for writing to it. */
   protected def notSink: Throwable
+
+  /** What a streaming query with these options writes to; by default the error. */
+  protected def sink(session: SparkSession, options: Map[String, String]): Sink = throw notSink
 
   final override def sourceSchema(
       context: SQLContext,
@@ -38,7 +41,7 @@ trait ReadOnlyFormat extends StreamSourceProvider with StreamSinkProvider with C
       parameters: Map[String, String],
       partitions: Seq[String],
       mode: OutputMode
-  ): Sink = throw notSink
+  ): Sink = sink(context.sparkSession, parameters)
 
   final override def createRelation(
       context: SQLContext,
