@@ -252,6 +252,7 @@ ELSEWHERE = {
     },
     "JOINLESS_STATIC_TABLE_CHANGED": "StaticTablesSpec",
     "JOINLESS_VIEW.*": "test_what_cannot_be_compared_is_named",
+    "JOINLESS_TABLE_FUNCTION_WITH": "test_relations_of_an_outer_with_are_refused",
     "JOINLESS_TABLE.*": "test_texts_that_are_no_query_over_tables_are_refused",
     "JOINLESS_UNKNOWN_CONF": "test_confs_that_do_not_exist_are_refused_when_a_query_starts",
 }

@@ -198,6 +198,7 @@ def test_python_needs_nothing_but_pyspark() -> None:
         "statistics",
         "sys",
         "textwrap",
+        "uuid",
         "typing",
         "weakref",
     }

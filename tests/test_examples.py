@@ -20,6 +20,9 @@ import delta, joinless
 from conftest import JAVA_OPTIONS, QUICK
 from support import delta_jars
 sys.argv = sys.argv[1:]
+if len(sys.argv) > 1:  # more packages, for processes of its own, too
+    sys.path.append(sys.argv[1])
+    os.environ["PYTHONPATH"] += os.pathsep + sys.argv[1]
 sys.path.insert(0, os.path.dirname(sys.argv[0]))
 delta.configure_spark_with_delta_pip = delta_jars.configure
 def quick(builder):
@@ -123,3 +126,11 @@ def test_the_dashboard_fails_where_bounds_or_errors_do(monkeypatch: pytest.Monke
     assert check(error=0.6) == ["too few bounds hold", "errors are too small or too large"]
     assert check(error=2) == ["errors are too small or too large"]
     assert check(shift=0.5) == check(shift=-0.5) == ["values are too high or too low"]
+
+
+@pytest.mark.long
+def test_a_view_in_a_pipeline_agrees_after_each_update() -> None:
+    packages = process.client_environment()["PYTHONPATH"]
+    run = process.run_python(RUN, str(ROOT / "examples" / "pipeline.py"), packages, seconds=900)
+    assert run.returncode == 0, run.stdout + run.stderr[-3000:]
+    assert run.stdout.splitlines()[-1].startswith("OK after ")

@@ -109,7 +109,9 @@ def test_what_cannot_be_written_is_refused_at_the_start(shop: Shop) -> None:
         rows_only.writeStream.format("joinless").option("into", "a").option("checkpointLocation", "cp").start()
     assert refused.value.getCondition() == "JOINLESS_APPLY_CHANGES.NO_CHANGES"
     with pytest.raises(PySparkException) as refused:
-        shop.session.sql("SELECT 1 AS a, 1L AS _weight").write.format("joinless").option("into", "a").mode("append").save()
+        shop.session.sql("SELECT 1 AS a, 1L AS _weight").write.format("joinless").option("into", "a").mode(
+            "append"
+        ).save()
     assert refused.value.getCondition() == "JOINLESS_FORMAT.SINK"
 
 

@@ -15,6 +15,7 @@ LAYERS = {
     "(root)": "what a user names in `spark.sql.extensions`",
     "api": "the door for Python",
     "procedures": "the catalog of the procedures that `CALL` runs",
+    "functions": "the table functions of SQL",
     "views": "Delta tables that are kept equal to queries: their records, their state, whether they are right",
     "start": "rules around the start of a query",
     "evolve": "queries that begin with the stored rows of another one",

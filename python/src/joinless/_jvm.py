@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 from py4j.java_gateway import JavaClass
@@ -19,9 +19,11 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from joinless._door import WantedView
 from joinless._literals import literals
 from joinless.errors import EXTENSION_CLASS, ExtensionNotInstalledError, named_errors
+
+#: A view of the plugin that can be started.
+WantedView: TypeAlias = Any
 
 
 class Plan:
@@ -167,7 +169,9 @@ def apply_changes(target: Any, df: DataFrame, batch_id: int) -> None:
 
 
 def failure(query: StreamingQuery) -> str | None:
-    """Why a query has stopped, in one line with its condition."""
+    """Why a query has stopped, in one line with its condition; None if it is no query of Spark."""
+    if not hasattr(query, "_jsq"):
+        return None
     found = _running_api().failure(query._jsq)
     return None if found is None else str(found)
 

@@ -65,7 +65,7 @@ private[functions] object ResultFunctions {
       (_, relations) => ResultsOnDemand.page(relations.head, BigInt(offset), size)
   }
 
-  /** `lookup(TABLE(result), TABLE(keys))`, or `lookup(TABLE(result), customer => 7, day => DATE'...')`.
+  /** `lookup(TABLE(result), TABLE(keys))`, or `lookup(TABLE(result), customer => 7)`.
     */
   private val lookup = byValues("lookup", "the rows of a complete result that have these values in these columns") {
     case (Seq(result, keys), Seq()) => Lookups(result, keys)

@@ -7,12 +7,10 @@ import scala.jdk.CollectionConverters._
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.source.ResultSource
-import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.connector.catalog.{Table, TableCapability}
 import org.apache.spark.sql.connector.expressions.Transform
-import org.apache.spark.sql.execution.streaming.Sink
-import org.apache.spark.sql.joinless.ViewSink
 import org.apache.spark.sql.types.StructType
 
 /** The format `joinless`. Reading gives the complete result of a query ([[ResultSource]]). A
@@ -43,9 +41,12 @@ final class JoinlessFormat extends ResultSource {
     } else super.getTable(schema, partitioning, properties)
   }
 
-  override protected def sink(session: SparkSession, options: Map[String, String]): Sink = {
+  override protected def sink(
+      session: SparkSession,
+      options: Map[String, String]
+  ): (String, (DataFrame, Long) => Unit) = {
     val kept = view(session, options)
-    new ViewSink(s"joinless[${kept.into}]", kept(_, _))
+    s"joinless[${kept.into}]" -> kept.apply
   }
 
   private def view(session: SparkSession, options: Map[String, String]): SinkView = {

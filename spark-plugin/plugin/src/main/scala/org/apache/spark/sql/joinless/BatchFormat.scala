@@ -6,9 +6,9 @@ import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{DataFrame, SQLContext, SaveMode, SparkSession}
 
-/** A format that is no stream, and a sink only where it says so, and reports this itself: Spark looks for these
-  * providers, and reports missing classes if they are absent. `Source` and `Sink` are internal to
-  * Spark's streaming.
+/** A format that is no stream, and a sink only where it says so, and reports this itself. Spark
+  * looks for these providers, and reports missing classes if they are absent. `Source` and `Sink`
+  * are internal to Spark's streaming.
   */
 trait BatchFormat extends StreamSourceProvider with StreamSinkProvider with CreatableRelationProvider {
 
@@ -18,8 +18,11 @@ trait BatchFormat extends StreamSourceProvider with StreamSinkProvider with Crea
   /** The error for writing to it. */
   protected def notSink: Throwable
 
-  /** What a streaming query with these options writes to; by default the error. */
-  protected def sink(session: SparkSession, options: Map[String, String]): Sink = throw notSink
+  /** What a streaming query with these options writes to, as plans call it, and the function that
+    * gets each batch and its number; by default the error.
+    */
+  protected def sink(session: SparkSession, options: Map[String, String]): (String, (DataFrame, Long) => Unit) =
+    throw notSink
 
   final override def sourceSchema(
       context: SQLContext,
@@ -41,7 +44,10 @@ trait BatchFormat extends StreamSourceProvider with StreamSinkProvider with Crea
       parameters: Map[String, String],
       partitions: Seq[String],
       mode: OutputMode
-  ): Sink = sink(context.sparkSession, parameters)
+  ): Sink = {
+    val (description, write) = sink(context.sparkSession, parameters)
+    new ViewSink(description, write)
+  }
 
   final override def createRelation(
       context: SQLContext,

@@ -7,12 +7,12 @@ import org.apache.spark.sql.{DataFrame, Row}
 /** The sink of a format that applies each batch by a function.
   *
   * Spark knows a sink that runs such a function by its class, `ForeachBatchSink`, which is internal
-  * to it, and gets the batch's columns when it is created. Here they are known with the first batch.
+  * to it and gets the batch's columns when it is created. Here they are known with the first batch.
   *
   * @param description of the sink, in plans
   * @param write a batch, and its number
   */
-final class ViewSink(description: String, write: (DataFrame, Long) => Unit)
+final private[joinless] class ViewSink(description: String, write: (DataFrame, Long) => Unit)
     extends ForeachBatchSink[Row]((_, _) => (), null) {
 
   override def addBatch(batch: Long, data: DataFrame): Unit =
