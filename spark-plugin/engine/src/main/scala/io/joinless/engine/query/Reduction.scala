@@ -26,12 +26,14 @@ import scala.collection.immutable.BitSet
   */
 final case class Reduction(output: BitSet, components: IndexedSeq[ReducedRelation], top: JoinTree) {
 
-  /** The height of the whole plan: relations on a path from a leaf of a component to the root of
-    * the top.
+  /** The height of the whole plan: the most relations on a path from a leaf, of a component or of the
+    * top, to the root of the top.
     */
   def height: Int = {
 
-    /** The height of the top's subtree, in which each relation stands for a component's tree. */
+    /** The height of the top's subtree. A path from a child in the top meets one relation of a
+      * component, the root of its tree; a path from a leaf of that tree meets the tree alone.
+      */
     def heightOf(node: JoinTree): Int = {
       val heightBelow = node.children.map(heightOf).maxOption.getOrElse(0)
       node match {

@@ -78,7 +78,11 @@ object TreeSearch {
   def search(graph: Hypergraph, sizes: IndexedSeq[Double], workBound: Long): Either[CyclicCore, Found] =
     search(graph, sizes, workBound, IndexedSeq.fill(graph.size)(1))
 
-  /** The same for relations that may represent several, with the heights of their own trees. */
+  /** The best join tree, or the fallback, of relations each of which may be the root of a tree of its
+    * own, such as a component of a reduction.
+    *
+    * @param heights per relation, of that tree; 1 for a relation that is no more than itself
+    */
   private def search(
       graph: Hypergraph,
       sizes: IndexedSeq[Double],

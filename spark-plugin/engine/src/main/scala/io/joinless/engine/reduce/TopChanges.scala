@@ -42,15 +42,15 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
   }
 
   /** Moves to the next result whose element changes; after the last one, calls `end` and returns
-    * false. Changed projected rows follow one another: the change of each is applied to the root of
-    * its component, if it was not before (`classify`), when its results in the top are drained, and
-    * the next one starts after that.
+    * false. The changed projected rows are pending one after the other. The results of each in the
+    * top are walked; then its change is applied to the root of its component, unless `classify` has
+    * applied it already.
     */
   override protected def seek(): Boolean = {
     while (true) {
       if (walking) {
         while (delta.next()) {
-          unseen |= delta.changed
+          unseen |= delta.changed // also of results that are passed over
           if (combine()) return true
         }
         applyPending()

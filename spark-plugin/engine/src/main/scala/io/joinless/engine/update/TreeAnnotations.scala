@@ -142,8 +142,9 @@ final private[engine] class TreeAnnotations(tree: ViewTree) {
       while (i < child.annotation.touched) {
         val key = child.annotation.key(i)
         if (child.annotation.signAfter(i) == 0) {
+          // a key that had no results before changes nothing above
           val hadResults = !child.annotation.isEmpty(key)
-          val _ = child.annotation.applyChange(i, delta, keeps)
+          val _ = child.annotation.applyChange(i, delta, keeps) // delta: what contributeAll passes on
           if (hadResults) contributeAll(c, key, alive = false)
         }
         i += 1

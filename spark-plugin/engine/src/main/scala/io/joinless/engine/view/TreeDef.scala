@@ -40,7 +40,8 @@ final case class AggregatesDef(
 ) {
   def isGrouped: Boolean = projected.nonEmpty
 
-  /** The annotation of the tree's nodes.
+  /** The annotation of the nodes of a tree that is aggregated as it is, without components: each
+    * result counts as often as it is there, and no relation's rows are projected rows themselves.
     *
     * @param identity projected row → its id; not used if results are not grouped
     */
@@ -49,7 +50,7 @@ final case class AggregatesDef(
       ring,
       lifts,
       distinct = false,
-      Option.when(isGrouped)(new ProjectedRows(projected, identity, Set.empty))
+      Option.when(isGrouped)(new ProjectedRows(projected, identity, whole = Set.empty))
     )
 }
 

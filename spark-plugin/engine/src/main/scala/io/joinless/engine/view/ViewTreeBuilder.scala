@@ -49,8 +49,9 @@ final private[engine] class ViewTreeBuilder(
     tree.nodes.toArray
   }
 
-  /** Builds the nodes of a bag's relations, each a root without children. Of relations that no
-    * attribute links with each other, the first has V_s, from which its rows are reached.
+  /** Builds the nodes of a bag's relations, each a root without children; in reverse, so that the
+    * first relation's is the last, as a root is. The first relation of each component that
+    * attributes link has a list of all its rows (V_s), from which a walk enters the component.
     */
   def build(bag: query.BagNode, indexes: BagIndexes): Array[ViewNode] = {
     val first = query.Hypergraph(bag.children.map(_.attributes)).components.map(_.head).toSet

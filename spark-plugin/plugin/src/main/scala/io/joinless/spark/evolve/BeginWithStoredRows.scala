@@ -22,6 +22,8 @@ object BeginWithStoredRows {
       val now = Relations(plan).stored
       val record = Evolution.record(session, checkpoint)
       if (hasBegun(session, checkpoint)) {
+        // a query that goes on may store less of a stream, or filter it in another way, so that the
+        // state has rows of both: the record keeps what both store; without a record none is made
         val before = record.read().flatMap(StoredRelations.of)
         for (before <- before; both = before.narrowed(now) if both != before) record.write(both.json)
       } else {

@@ -4,7 +4,11 @@ import io.joinless.spark.plans.nodes.DeltaRows
 import io.joinless.spark.plans.values.{Addition, DeltaForm}
 import io.joinless.spark.spec.BlockSpec
 
-/** The form in which the changes of a block's result are emitted, as a line of text for users. */
+/** The form in which the changes of a block's result are emitted, as a line of text for users.
+  *
+  * A cell is a part of the state, chosen by the values of some join attributes. Where the result
+  * does not project one of these, equal rows can come from several cells.
+  */
 object DeltasText {
 
   /** How the changes of a block's result are emitted.

@@ -45,7 +45,11 @@ object JoinTreeText {
     s"Join-free join of ${facts.relations.mkString(", ")}" +: lines.flatten.map("  " + _)
   }
 
-  /** The sample that is kept of results, and what it costs. */
+  /** The sample that is kept of results, and what it costs.
+    *
+    * @param isChecked conditions are checked while results are enumerated, so that their number is
+    *   not known: only a list of all shows which others could take the place of deleted ones
+    */
   private def sample(spec: BlockSpec, sample: SampleSpec, isChecked: Boolean): String = {
     val groups = if (sample.isGrouped) s" of each group by ${SampleSpec.names(sample, spec)}" else ""
     val cells = if (sample.keyed) " in each cell, merged by their keys" else ", in one cell"

@@ -135,7 +135,9 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
   }
 
   /** The block with its shares and its tree: those that the checkpoint has recorded; else those of
-    * an earlier batch of the run; else, in the first batch of a new checkpoint, shares chosen now.
+    * an earlier batch of the run; else, in the first batch of a new checkpoint, shares chosen now:
+    * into how many parts each join attribute divides the state. Later batches of the run find what
+    * is returned here.
     */
   private def withShares(planned: BlockShape, stateInfo: StateInfo): BlockSpec = {
     val spec = StreamContext.recorded(session, planned.id) match {

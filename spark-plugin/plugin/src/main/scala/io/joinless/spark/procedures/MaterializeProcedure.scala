@@ -19,6 +19,7 @@ private[procedures] object MaterializeProcedure
   ) ++ ofItsQuery ++ ofDataFrames
 
   override protected def rows(session: SparkSession, arguments: InternalRow): DataFrame = {
+    // 0 query, 1 into, 2 checkpoint, 3 key, 4 trigger, 5 name, 6 tables, 7 temp_view
     val (into, trigger) = (needed(arguments, 1), text(arguments, 4))
     val view = wanted(session, arguments)(query = 0, key = 3, trigger = 4, tables = 6).getOrElse(throw noValue(0))
     ended(session, into, StartView(view, into, text(arguments, 2), text(arguments, 5)), trigger)

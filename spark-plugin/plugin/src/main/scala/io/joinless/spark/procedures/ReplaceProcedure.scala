@@ -23,6 +23,7 @@ private[procedures] object ReplaceProcedure
   ) ++ ofDataFrames
 
   override protected def rows(session: SparkSession, arguments: InternalRow): DataFrame = {
+    // 0 view, 1 query, 2 key, 3 trigger, 4 name, 5 cells, 6 dry_run, 7 tables, 8 temp_view
     val (view, key, trigger) = (needed(arguments, 0), names(arguments, 2), text(arguments, 3))
     val next = wanted(session, arguments)(query = 1, key = 2, trigger = 3, tables = 7)
       .getOrElse(WantedView.again(session, view, tables(session, arguments, 7), key, trigger))

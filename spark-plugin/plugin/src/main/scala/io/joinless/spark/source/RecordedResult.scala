@@ -15,8 +15,10 @@ import org.apache.spark.sql.types.DataType
   */
 object RecordedResult {
 
-  /** The result as the checkpoint alone describes it. If the release that wrote it recorded no
-    * names, columns are called `relation.column`.
+  /** The result as the checkpoint alone describes it. Where the record has no result, since it would
+    * be too large to be read back or an earlier release wrote it, columns are called
+    * `relation.column`; with conditions on several relations (residuals) that is an error, since
+    * nothing says how to evaluate them.
     */
   def recorded(session: SparkSession, snapshot: Snapshot): ResultTable = {
     val spec = snapshot.spec
@@ -32,7 +34,7 @@ object RecordedResult {
         val conditions = spec.residuals.map(_.sql).mkString(", ")
         throw JoinlessErrors.resultNotRecorded(
           snapshot.checkpoint,
-          s"an earlier release wrote it, which recorded no readable form of the conditions $conditions"
+          s"its record has no readable form of the conditions $conditions: it would be too large, or an earlier release wrote it"
         )
     }
   }

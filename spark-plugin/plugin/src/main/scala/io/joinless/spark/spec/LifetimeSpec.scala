@@ -21,6 +21,9 @@ final case class LifetimeSpec(
 
   def times: IndexedSeq[TimeSpec] = kinds.flatten
 
+  /** Whether rows that are kept for a lifetime include those that this one needs: kind by kind, each
+    * time of this one is there too, and passes no earlier.
+    */
   private def isWithin(kept: LifetimeSpec): Boolean =
     kinds.size == kept.kinds.size && kinds.zip(kept.kinds).forall { case (is, was) =>
       is.forall(time => was.exists(k => k.ordinal == time.ordinal && k.after >= time.after))

@@ -47,6 +47,11 @@ private[spark] object BatchNote {
     commits.head.getLong(0) -> note(commits)
   }
 
+  /** The note at the end of a commit's text, which may follow a text of the user's ([[text]]); None
+    * if it has none.
+    *
+    * @param commit its version and its `userMetadata`
+    */
   private def of(commit: Row): Option[BatchNote] = for {
     text <- Option(commit.getString(1))
     start = text.lastIndexOf("{\"joinless\"") if start >= 0

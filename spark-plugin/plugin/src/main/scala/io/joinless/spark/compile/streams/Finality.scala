@@ -111,23 +111,29 @@ private[compile] object Finality {
     i <- output.indices if Conditions.isEventTime(output(i)) && !rows.times.contains(i)
   } yield UnboundedTime(i, matches)
 
-  /** A relation of a block whose rows have a projected time and whose matches are unbounded, if
-    * there is one.
+  /** For the advice of an error: a relation of a block whose event time the block projects although
+    * no condition bounds how much later rows of another relation match its rows, if there is one. So
+    * later results can have times long before the watermark.
     */
   def unboundedMatches(layout: BlockLayout, streams: StreamFacts): Option[UnboundedMatches] = {
     val leaves = layout.block.leaves
 
     /** The names of the closing times of the streams that a leaf reads. */
-    def times(leaf: Leaf) = for {
+    def closingTimes(leaf: Leaf) = for {
       ref <- leaf.plan.collect { case ref: StreamRef => ref }
       time <- ref.output if streams.lag(time, ref).isDefined
     } yield TimeSpec.nameOf(time)
     val projected = layout.block.output.flatMap { case (_, value) => OuterScope.attributes(value) }
-    layout.lifetimes.zip(leaves).collectFirst {
-      case (Left(Boundless(by)), leaf)
-          if leaf.attributes.exists(a => Conditions.isEventTime(a) && projected.contains(a)) =>
-        UnboundedMatches(leaf.name, times(leaf).head, leaves(by).name, times(leaves(by)).headOption)
+    val found = for {
+      (Left(Boundless(by)), leaf) <- layout.lifetimes.zip(leaves)
+      time <- leaf.attributes.find(a => Conditions.isEventTime(a) && projected.contains(a))
+    } yield {
+      // of a computed time, such as a window, the time that it is computed of
+      val known = closingTimes(leaf)
+      val called = known.find(_ == time.name).orElse(known.headOption).getOrElse(time.name)
+      UnboundedMatches(leaf.name, called, leaves(by).name, closingTimes(leaves(by)).headOption)
     }
+    found.headOption
   }
 
   /** The grouping columns by which groups close, with their lags, or why groups never close. */

@@ -30,7 +30,9 @@ import org.apache.spark.sql.catalyst.plans.logical.{
 private[compile] object TimesRead {
 
   /** Per number of a stream, its times: each an expression over the columns of the stream, which it
-    * reads by position.
+    * reads by position. They are the event times among the columns that reach a stateful operator;
+    * of the input of an aggregate those of its keys. A time that is several expressions over one
+    * stream is left out ([[of]]).
     */
   def in(plan: LogicalPlan): Map[Int, Seq[Expression]] = plan match {
     case Aggregate(keys, _, child, _) if isRows(child) => of(child, keys.filter(isTime))

@@ -28,7 +28,8 @@ object CastRules {
   /** Whether it can fail only because a time is too large for its type. */
   def isOnlyTooLarge(cast: Cast): Boolean = isOfTimes(cast.child.dataType, cast.dataType)
 
-  /** Whether a cast between these types can fail.
+  /** Whether a cast between these types can fail, in any mode but `try_cast`; true for types of which
+    * nothing is known. Casts between times are decided before the others of a date, which are NULL.
     *
     * @param range of the values that are cast; None where they are no numbers, or of any size
     * @param ansi too large numbers and texts without a value are errors, not NULL

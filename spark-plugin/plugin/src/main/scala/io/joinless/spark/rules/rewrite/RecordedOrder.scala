@@ -55,7 +55,9 @@ private[spark] object RecordedOrder {
     was.size == is.size && is.distinct.size == is.size && was.toSet == is.toSet
   }
 
-  /** The leaf with the recorded columns first, in that order. Parts of a union stay unchanged. */
+  /** The leaf with the recorded columns first, in that order, and then the others in their own. A
+    * union stays unchanged: a column of it is one in each part, and is compared as it is.
+    */
   private def ordered(leaf: Leaf, recorded: IndexedSeq[ColumnSpec]): Leaf = leaf.plan match {
     case _: Union => leaf
     case plan =>

@@ -22,7 +22,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 final class BestOf(reader: ValueReader, ordering: Ordering[UnsafeRow], wanted: Option[Int], leave: Boolean)
     extends Accumulator(reader.ordinal) {
   private val listed = new java.util.TreeMap[UnsafeRow, java.lang.Long](ordering)
-  private var copies = 0L
+  private var copies = 0L // of the listed values; `count` where all values of the group are listed
   private[this] val most = wanted.map(n => if (leave) 2L * n + BestOf.Spare else n.toLong)
 
   /** The wanted values, each as often as it is in the group: rows of one column. */
@@ -74,7 +74,10 @@ final class BestOf(reader: ValueReader, ordering: Ordering[UnsafeRow], wanted: O
       copies += after - before
       if (after == 0L) listed.remove(value) else listed.put(value, after)
       shorten()
-    } else if (listsAll || listed.size > 0 && ordering.compare(value, listed.lastKey) < 0) {
+    } else if (
+      listsAll || // then the value is new, and `after` above 0
+      listed.size > 0 && ordering.compare(value, listed.lastKey) < 0
+    ) {
       listed.put(value.copy(), after)
       copies += after
       shorten()

@@ -15,6 +15,9 @@ final class RowCounts(block: BlockDef) {
   /** Whether some count is negative. */
   def hasNegatives: Boolean = anyNegative
 
+  /** The number of entries in the log: one per distinct count but 0, shared by the roles that have
+    * it.
+    */
   def size: Int = groups
 
   /** The roles (bit set) that have a count, and below the count itself. */

@@ -147,13 +147,17 @@ trait StatefulCells extends UnaryExecNode with StateStoreWriter {
     ))
   }
 
-  /** Schema files that the metadata in force names; empty if there is none, or none that can be
-    * read.
+  /** Schema files that the metadata in force names, which the next metadata names again; none if
+    * there is no metadata yet, or it cannot be read: then the file of this batch is the only one.
     */
   private def oldSchemas(hadoop: Configuration, batch: Long): List[Path] =
     try
       OperatorStateMetadataReader
-        .createReader(new Path(getStateInfo.checkpointLocation, getStateInfo.operatorId.toString), hadoop, 2, batch)
+        .createReader(
+          new Path(getStateInfo.checkpointLocation, getStateInfo.operatorId.toString),
+          hadoop, /* version of the format */ 2,
+          batch
+        )
         .read() match {
         case Some(v2: OperatorStateMetadataV2) =>
           v2.stateStoreInfo.head.stateSchemaFilePaths.map(new Path(_))
