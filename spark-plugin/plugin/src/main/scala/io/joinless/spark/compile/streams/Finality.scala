@@ -111,9 +111,9 @@ private[compile] object Finality {
     i <- output.indices if Conditions.isEventTime(output(i)) && !rows.times.contains(i)
   } yield UnboundedTime(i, matches)
 
-  /** For the advice of an error: a relation of a block whose event time the block projects although
-    * no condition bounds how much later rows of another relation match its rows, if there is one. So
-    * later results can have times long before the watermark.
+  /** For the advice of an error: a relation of a block whose event time the block projects, while
+    * no condition bounds how much later rows of another relation match its rows; None if there is
+    * none. Later results can have times long before the watermark then.
     */
   def unboundedMatches(layout: BlockLayout, streams: StreamFacts): Option[UnboundedMatches] = {
     val leaves = layout.block.leaves

@@ -83,8 +83,8 @@ final private[compile] class Streams private (val emission: Emission, all: Array
     EventTimes.of(plan, a => refs.find(_.outputSet.contains(a)).flatMap(lag(a, _)))
   }
 
-  /** The first random expression in the streams of the user's that a plan reads, as the reason why it
-    * cannot be read twice: that would return different rows. The name of a file is the same in each.
+  /** The first random expression in the streams of the user's that a plan reads, as the reason why
+    * it cannot be read twice: that would return different rows. Names of files are the same.
     */
   def random(plan: LogicalPlan): Option[Reason] = {
     val streams = plan.collect { case ref: StreamRef if !isDerived(ref) => source(ref) }
