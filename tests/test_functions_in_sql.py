@@ -74,7 +74,7 @@ def test_pages_and_samples(session: SparkSession) -> None:
     pages = [session.sql(f"SELECT * FROM page(TABLE(result), {first}, 50)") for first in range(0, result.count(), 50)]
     assert sum(map(bag, pages), Counter()) == bag(result)
     assert pages[1].collect() == joinless.page(result, 50, 50).collect()
-    for drawn in ("10, 7", "10, 7, replacement => true", "10"):
+    for drawn in ("10, 7", "10, 7, replacement => true", "10", "seed => 7, size => 10", "10, replacement => true"):
         found = session.sql(f"SELECT * FROM sample(TABLE(result), {drawn})")
         assert found.count() == 10
         assert not found.isStreaming
@@ -135,6 +135,9 @@ def test_a_dataframe_in_a_statement_has_the_name_of_its_table(session: SparkSess
         ("sample(TABLE(result), 0, 7)", "JOINLESS_ON_DEMAND.SAMPLE_SIZE"),
         ("sample(TABLE(l), 5, 7, replacement => true)", "JOINLESS_SAMPLE.ARGUMENTS"),
         ("sample(TABLE(links), 5, 7)", "JOINLESS_NOT_STREAMING"),
+        ("sample(TABLE(result), 5, 7, src)", "JOINLESS_SAMPLE.ARGUMENTS"),
+        ("sample(TABLE(result), 5, size => 7)", "JOINLESS_SAMPLE.ARGUMENTS"),
+        ("sample(TABLE(result), 5, seeds => 7)", "JOINLESS_SAMPLE.ARGUMENTS"),
         ("enumerate_full(TABLE(l))", "JOINLESS_TABLE_FUNCTION"),
         ("enumerate_full(TABLE(l), '/x', query => 'pairs')", "JOINLESS_TABLE_FUNCTION"),
         ("enumerate_full(TABLE(l), query => 'nobody')", "JOINLESS_QUERY_NOT_FOUND.NOT_ACTIVE"),
@@ -165,6 +168,8 @@ def test_relations_of_an_outer_with_are_refused(session: SparkSession) -> None:
     assert refused(session, f"WITH q AS ({PAIRS}) {call}") == "JOINLESS_TABLE_FUNCTION_WITH"
     inside = f"SELECT * FROM enumerate_full(TABLE(WITH q AS ({PAIRS}) SELECT * FROM q), query => 'pairs')"
     assert bag(session.sql(inside)) == bag(session.table("result"))
+    looked_up = "SELECT * FROM lookup(TABLE(WITH w AS (SELECT * FROM result) SELECT * FROM w), src => 1)"
+    assert bag(session.sql(looked_up)) == bag(session.sql("SELECT * FROM result WHERE src = 1"))
 
 
 def test_every_function_describes_itself(session: SparkSession) -> None:

@@ -105,6 +105,10 @@ def test_what_cannot_be_written_is_refused_at_the_start(shop: Shop) -> None:
             start(shop, into, name="refused", checkpoint="cp_refused", **options)
         assert refused.value.getCondition() == condition
     rows_only = shop.session.readStream.schema("a INT").json(str(shop.folder))
+    changes = joinless.enumerate_deltas(joinless.sql(BY_CITY)).writeStream.format("joinless")
+    with pytest.raises(PySparkException) as refused:
+        changes.option("checkpointLocation", str(shop.folder / "cp_new")).start()
+    assert refused.value.getCondition() == "JOINLESS_FORMAT.SINK"
     with pytest.raises(PySparkException) as refused:
         rows_only.writeStream.format("joinless").option("into", "a").option("checkpointLocation", "cp").start()
     assert refused.value.getCondition() == "JOINLESS_APPLY_CHANGES.NO_CHANGES"

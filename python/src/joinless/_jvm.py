@@ -162,6 +162,10 @@ def changes_to(df: DataFrame, target: str, key: list[str] | None, app_id: str | 
     return _api(df, "joinless.apply_changes").changesTo(target, key, app_id, shared)
 
 
+def check_functions(what: str, target: str) -> None:
+    """Nothing: functions of ``foreachBatch`` run in this process."""
+
+
 def apply_changes(target: Any, df: DataFrame, batch_id: int) -> None:
     """Applies the changes of one batch to what `changes_to` returned."""
     with named_errors():

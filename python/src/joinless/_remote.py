@@ -218,12 +218,15 @@ def verify(session: SparkSession, view: str, query: str | None) -> dict[str, Any
     return {name: figures[name] for name in numbers} | {"differences": differences}
 
 
+def check_functions(what: str, target: str) -> None:
+    """Raises: functions of ``foreachBatch`` run beside the server, and cannot reach this plugin."""
+    instead = f"Write the changes by writeStream.format('joinless').option('into', {target!r}) instead."
+    raise ConnectUnsupportedError(what, instead)
+
+
 def changes_to(df: DataFrame, target: str, key: list[str] | None, app_id: str | None, shared: bool) -> Any:
-    """Raises: functions of ``foreachBatch`` run beside the server."""
-    raise ConnectUnsupportedError(
-        "joinless.apply_changes",
-        f"Write the changes by writeStream.format('joinless').option('into', {target!r}) instead.",
-    )
+    """Raises, as `check_functions`."""
+    check_functions("joinless.apply_changes", target)
 
 
 def apply_changes(target: Any, df: DataFrame, batch_id: int) -> None:
@@ -361,7 +364,7 @@ def _call(session: SparkSession, procedure: str, **arguments: str) -> DataFrame:
         with named_errors():
             return session.sql(f"CALL joinless.{procedure}({given})")
     except AnalysisException as error:
-        if error.getCondition() in ("CATALOG_NOT_FOUND", "MISSING_CATALOG_ABILITY.PROCEDURES"):
+        if error.getCondition() == "UNRESOLVED_ROUTINE":
             raise ExtensionNotInstalledError("NOT_ON_SERVER") from None
         raise
 

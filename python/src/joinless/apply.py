@@ -58,6 +58,9 @@ def apply_changes(
     _arguments.text("joinless.apply_changes", "target", target)
     _arguments.text("joinless.apply_changes", "app_id", app_id, optional=True)
     _arguments.flag("joinless.apply_changes", "shared", shared)
+    session = _door.any_session()
+    if session is not None:
+        _door.of_session(session).check_functions("joinless.apply_changes", target)
     return _Changes(target, _arguments.as_columns("joinless.apply_changes", "key", key), app_id, shared)
 
 

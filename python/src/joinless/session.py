@@ -12,6 +12,8 @@ from joinless import _door, _jars, _submitted
 from joinless.errors import EXTENSION_CLASS, ConnectUnsupportedError
 
 _ON_SERVER = f"Give the server the jar and spark.sql.extensions={EXTENSION_CLASS}; its sessions need nothing else."
+#: By these PySpark makes sessions of Spark Connect.
+_CONNECT = {"SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED"}
 EXPLAIN_PROVIDER = "io.joinless.spark.explain.ExtendedExplain"
 
 
@@ -41,7 +43,7 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     if not isinstance(builder, SparkSession.Builder):
         raise TypeError(f"joinless.configure takes a builder, such as SparkSession.builder, and got {builder!r}")
     options = builder._options
-    if "spark.remote" in options or "SPARK_REMOTE" in os.environ or options.get("spark.api.mode") == "connect":
+    if "spark.remote" in options or options.get("spark.api.mode") == "connect" or _CONNECT & os.environ.keys():
         raise ConnectUnsupportedError("joinless.configure", _ON_SERVER)
     jar = _jars.bundled(pyspark.__version__)
     _door.classic("joinless.configure", _ON_SERVER).check_running_session(jar)

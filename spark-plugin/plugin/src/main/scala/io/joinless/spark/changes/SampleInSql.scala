@@ -28,19 +28,26 @@ object SampleInSql {
     {
       case TableFunctions.Table(query) +: Number(size) +: Number(seed) +: TableFunctions.Names(by) =>
         UnresolvedSample(query, size, seed, by, replacement = false)
-      case Seq(TableFunctions.Table(query), Number(size), Number(seed), Replacement(again)) =>
-        UnresolvedSample(query, size, seed, Nil, again)
+      case TableFunctions.Table(query) +: Drawn(size, seed, again) => UnresolvedSample(query, size, seed, Nil, again)
       case TableFunctions.Table(query) +: Number(size) +: TableFunctions.Names(by) =>
         UnresolvedSample(query, size, 0L, by, replacement = false)
       case arguments => throw JoinlessErrors.sampleArguments(arguments.map(TableFunctions.text).mkString(", "))
     }
   )
 
-  /** Whether a row may be drawn several times. */
-  private object Replacement {
-    def unapply(argument: Expression): Option[Boolean] = argument match {
-      case TableFunctions.Named("replacement", Literal(again: Boolean, BooleanType)) => Some(again)
-      case _ => None
+  /** The size, the seed and whether a row may be drawn several times: some of them by their names. */
+  private object Drawn {
+    private val names = Seq("size", "seed", "replacement")
+
+    def unapply(arguments: Seq[Expression]): Option[(Long, Long, Boolean)] = {
+      val (named, positional) = arguments.partition(TableFunctions.Named.unapply(_).isDefined)
+      val found = names.zip(positional) ++ named.collect { case TableFunctions.Named(key, value) => key -> value }
+      val values = found.toMap
+      def number(name: String): Option[Long] = values.get(name).collect { case Number(n) => n }
+      val again = values.get("replacement").collect { case Literal(flag: Boolean, BooleanType) => flag }
+      val read = number("size").size + number("seed").size + again.size
+      number("size").filter(_ => named.nonEmpty && read == found.size && values.size == found.size)
+        .map((_, number("seed").getOrElse(0L), again.getOrElse(false)))
     }
   }
 }

@@ -18,7 +18,9 @@ final class ResolveCalls(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
     case call: UnresolvedCall if call.children.forall(_.resolved) =>
       Plans.analyzed(call.made(session, call.children.map(relation(call.function, _))))
-    case UnresolvedSample(result, size, seed, Seq(), replacement) if result.resolved && isComplete(result) =>
+    case UnresolvedSample(result, size, seed, by, replacement) if result.resolved && isComplete(result) =>
+      if (by.nonEmpty)
+        throw JoinlessErrors.sampleArguments(s"a complete result, which has no groups: ${by.mkString(", ")}")
       Plans.analyzed(ResultsOnDemand.sample(relation("sample", result), size, seed, replacement))
   }
 

@@ -135,6 +135,7 @@ object Lookups {
     val plan = Plans.analyzed(df)
     val areCommitted = plan.collectLeaves().forall {
       case relation: DataSourceV2Relation => relation.table.isInstanceOf[CommittedTable]
+      case _: CTERelationRef => true // of a relation of the plan itself, whose leaves are looked at
       case _ => false
     }
     if (!areCommitted) throw JoinlessErrors.lookup("NO_RESULT")

@@ -6,6 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.inspect.Inspection
+import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.source.ResultSource
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
@@ -26,7 +27,7 @@ final class JoinlessFormat extends ResultSource {
   import JoinlessFormat._
 
   /** Spark asks for a table before it asks for a sink, with the columns that will be written. They
-    * are checked; the table can do nothing.
+    * are checked; the table can do nothing. Changes without `into` are written, not read.
     */
   override def getTable(
       schema: StructType,
@@ -38,7 +39,8 @@ final class JoinlessFormat extends ResultSource {
       val session = SparkSession.active
       view(session, options).check(session, schema)
       new NoTable(schema)
-    } else super.getTable(schema, partitioning, properties)
+    } else if (schema.fieldNames.exists(name => DeltaForm.all.exists(_.column == name))) throw notSink
+    else super.getTable(schema, partitioning, properties)
   }
 
   override protected def sink(
