@@ -15,7 +15,7 @@ class JoinlessCatalogSpec extends AnyFunSuite with SharedSpark {
   test("the extension brings the procedures, without a setting") {
     val session = spark.newSession()
     val listed = session.sql("SHOW PROCEDURES IN joinless").select("procedure_name").collect().map(_.getString(0))
-    assert(listed.toSeq == Seq("drop", "explain", "materialize", "replace", "status", "verify"))
+    assert(listed.toSeq == Seq("drop", "evolve", "explain", "materialize", "replace", "status", "verify"))
     assert(session.sql("CALL joinless.status()").collect().isEmpty)
     val described = session.sql("DESCRIBE PROCEDURE joinless.verify").collect().mkString
     assert(described.contains("Compares the table"))
