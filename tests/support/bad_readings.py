@@ -82,7 +82,7 @@ READINGS = [
             f"written to, {mode}",
             "JOINLESS_FORMAT.SINK",
             "0A000",
-            "to a table",
+            "changes of a streaming query",
             lambda w, mode=mode: w.session.range(1).write.format("joinless").mode(mode).save(str(w.good)),  # type: ignore[misc]
         )
         for mode in ("error", "append", "overwrite")
