@@ -14,6 +14,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import joinless
+from joinless import _jars
+from support import sparks
 from support.database import shop_in
 from support.process import run_python
 from support.shop import BY_CITY, BY_ORDER, Shop
@@ -142,9 +144,6 @@ for writer in (stream.writeStream.format("noop"), stream.writeStream.format("joi
 
 
 def test_a_session_without_the_extension_does_not_run_in_silence(tmp_path: Path) -> None:
-    from joinless import _jars
-    from support import sparks
-
     done = run_python(WITHOUT, str(_jars.bundled(f"{sparks.running()}.0")), str(tmp_path))
     assert done.returncode == 0, done.stderr[-3000:]
     missing = "JOINLESS_EXTENSION_NOT_INSTALLED"

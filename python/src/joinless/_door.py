@@ -108,11 +108,6 @@ def of_query(query: StreamingQuery) -> Door:
     return _door(_is_remote(query))
 
 
-def of_view(view: WantedView) -> Door:
-    """The door that described a view."""
-    return _door(hasattr(view, "session") and _is_remote(view.session))
-
-
 def classic(what: str, instead: str) -> Any:
     """The JVM of this process, for a function that no server can run; `instead` says what to do."""
     if not _has_jvm():

@@ -8,7 +8,7 @@ from typing import Literal, overload
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from joinless import _arguments, _door
+from joinless import _arguments
 from joinless.evolve import Evolution
 from joinless.view import trigger_errors, wanted
 
@@ -94,8 +94,7 @@ def replace(
     _arguments.flag("joinless.replace", "dry_run", dry_run)
     _arguments.text("joinless.replace", "name", name, optional=True)
     with trigger_errors("joinless.replace", trigger):
-        new = wanted("joinless.replace", query, key, trigger, tables, view)
-        door = _door.of_view(new)
+        door, new = wanted("joinless.replace", query, key, trigger, tables, view)
         if dry_run:
             return Evolution.of(door.replacement(new, view, cells))
         return door.replace(new, view, cells, name)

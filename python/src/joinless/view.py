@@ -81,8 +81,8 @@ def materialize(
     _arguments.text(function, "name", name, optional=True)
     given = None if checkpoint is None else _arguments.as_path(function, "checkpoint", checkpoint)
     with trigger_errors(function, trigger):
-        view = wanted(function, query, key, trigger, tables)
-        return _door.of_view(view).materialize(view, into, given, name)
+        door, view = wanted(function, query, key, trigger, tables)
+        return door.materialize(view, into, given, name)
 
 
 def wanted(
@@ -92,8 +92,9 @@ def wanted(
     trigger: str | None,
     tables: Mapping[str, DataFrame] | None,
     view: str | None = None,
-) -> _door.WantedView:
-    """The view that these arguments of a function describe. Nothing is created.
+) -> tuple[_door.Door, _door.WantedView]:
+    """The view that these arguments of a function describe, and the door that starts it. Nothing is
+    created.
 
     Args:
         view: has the query, if none is given.
@@ -104,12 +105,13 @@ def wanted(
         check_query(function, query, tables)
     given = None if tables is None else check_given(function, tables)
     if query is not None and not isinstance(query, str):
-        return _door.of(query, function).view_of(query, function, columns, trigger)
+        door = _door.of(query, function)
+        return door, door.view_of(query, function, columns, trigger)
     session = active(function)
     door = _door.of_session(session)
     if query is not None:
-        return door.view_of_text(session, query, given or {}, columns, trigger)
-    return door.view_again(session, view or "", given, columns, trigger)
+        return door, door.view_of_text(session, query, given or {}, columns, trigger)
+    return door, door.view_again(session, view or "", given, columns, trigger)
 
 
 @contextmanager

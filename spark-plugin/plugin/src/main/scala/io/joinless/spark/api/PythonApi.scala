@@ -161,10 +161,8 @@ object PythonApi {
   /** How a query would take over from the query of a checkpoint, as JSON: from which batch, which
     * streams with stored rows, and which it reads again and why.
     */
-  def evolution(df: Dataset[_], checkpoint: String): String = {
-    val evolution = Evolution(df.toDF(), checkpoint)
-    json(ReplaceView.Plan(Some(evolution.batch), evolution.stored, evolution.again))
-  }
+  def evolution(df: Dataset[_], checkpoint: String): String =
+    json(ReplaceView.Plan.of(Evolution(df.toDF(), checkpoint)))
 
   private def json(plan: ReplaceView.Plan): String = compact(render(JObject(
     "batch" -> plan.batch.fold[JValue](JNull)(JLong(_)),

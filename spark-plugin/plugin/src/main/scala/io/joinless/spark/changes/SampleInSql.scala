@@ -40,13 +40,12 @@ object SampleInSql {
     private val names = Seq("size", "seed", "replacement")
 
     def unapply(arguments: Seq[Expression]): Option[(Long, Long, Boolean)] = {
-      val (named, positional) = arguments.partition(TableFunctions.Named.unapply(_).isDefined)
-      val found = names.zip(positional) ++ named.collect { case TableFunctions.Named(key, value) => key -> value }
-      val values = found.toMap
+      val values = TableFunctions.byName(names, arguments).getOrElse(Map.empty)
       def number(name: String): Option[Long] = values.get(name).collect { case Number(n) => n }
       val again = values.get("replacement").collect { case Literal(flag: Boolean, BooleanType) => flag }
       val read = number("size").size + number("seed").size + again.size
-      number("size").filter(_ => named.nonEmpty && read == found.size && values.size == found.size)
+      val isNamed = arguments.exists(TableFunctions.Named.unapply(_).isDefined)
+      number("size").filter(_ => isNamed && read == arguments.size)
         .map((_, number("seed").getOrElse(0L), again.getOrElse(false)))
     }
   }

@@ -75,6 +75,16 @@ private[spark] object TableFunctions {
     }
   }
 
+  /** The values of parameters, of arguments that are given by their positions or by their names; None
+    * if there is one too many, twice, or of another name.
+    */
+  def byName(parameters: Seq[String], arguments: Seq[Expression]): Option[Map[String, Expression]] = {
+    val (named, positional) = arguments.partition(Named.unapply(_).isDefined)
+    val found = parameters.zip(positional) ++ named.collect { case Named(name, value) => name -> value }
+    val values = found.toMap
+    Option.when(values.size == arguments.size && values.keySet.subsetOf(parameters.toSet))(values)
+  }
+
   /** A whole number, as a literal, negative or not. */
   object Number {
     def unapply(argument: Expression): Option[Long] = argument match {

@@ -1,14 +1,11 @@
 package io.joinless.spark.explain
 
-import io.joinless.spark.conf.JoinlessConf
-import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.nodes.{Groups, JoinFreeJoin}
 import io.joinless.spark.plans.reasons.Reason
 import org.apache.spark.sql.{ExtendedExplainGenerator, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.joinless.RunningBatch
 
 /** The explanation of what Joinless made of a plan, printed by `query.explain()` under "Extended
@@ -36,14 +33,8 @@ object ExtendedExplain {
   /** Throws in a session without the extension, if a batch of a streaming query is planned with
     * mode `force`.
     */
-  private def checkForced(): Unit = {
-    val conf = new JoinlessConf(SQLConf.get)
-    if (conf.enabled && conf.forced)
-      SparkSession.getActiveSession
-        .filter(RunningBatch.of(_).isDefined)
-        .filterNot(Inspection.hasExtension)
-        .foreach(_ => throw JoinlessErrors.extensionNotInstalled())
-  }
+  private def checkForced(): Unit =
+    SparkSession.getActiveSession.filter(RunningBatch.of(_).isDefined).foreach(Inspection.checkForced)
 
   /** A line for each block, group and reason of a plan's nodes. */
   private def lines(plans: Seq[LogicalPlan]): Seq[String] = {

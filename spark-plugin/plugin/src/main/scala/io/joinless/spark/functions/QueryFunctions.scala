@@ -5,8 +5,8 @@ import io.joinless.spark.plans.marks.UnresolvedCall
 import io.joinless.spark.tables.QueryOverTables
 import io.joinless.spark.views.Explanation
 import org.apache.spark.sql.catalyst.{FunctionIdentifier, InternalRow}
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, Literal, NamedArgumentExpression}
-import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Literal}
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation
 import org.apache.spark.sql.joinless.Plans
 import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.types.{ArrayType, StringType}
@@ -39,8 +39,11 @@ private[functions] object QueryFunctions {
         "'SELECT shop, SUM(amount) FROM orders GROUP BY shop'"
       ),
       {
-        case Literal(text: UTF8String, _: StringType) +: others if others.forall(Named.unapply(_).isDefined) =>
-          val (names, relations) = others.collect { case Named(name, relation) => name -> relation }.unzip
+        case arguments @ Literal(text: UTF8String, _: StringType) +: others =>
+          val (names, relations) = others.map {
+            case TableFunctions.Named(name, TableFunctions.Table(relation)) => name -> relation
+            case _ => throw TableFunctions.refused("joinless_sql", usage, arguments)
+          }.unzip
           UnresolvedCall("joinless_sql", relations)((session, frames) =>
             QueryOverTables.query(session, text.toString, names.zip(frames).toMap)
           )
@@ -71,13 +74,4 @@ private[functions] object QueryFunctions {
   }
 
   val all: Seq[TableFunctions.Registered] = Seq(rows, table, query, plan)
-
-  /** A relation with a name. */
-  private object Named {
-    def unapply(argument: Expression): Option[(String, LogicalPlan)] =
-      argument match {
-        case NamedArgumentExpression(name, TableFunctions.Table(relation)) => Some(name -> relation)
-        case _ => None
-      }
-  }
 }

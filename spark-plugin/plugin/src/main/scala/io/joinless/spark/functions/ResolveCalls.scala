@@ -6,7 +6,6 @@ import io.joinless.spark.plans.nodes.CommittedTable
 import io.joinless.spark.source.ResultsOnDemand
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationDef, CTERelationRef, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.joinless.Plans
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
@@ -33,8 +32,5 @@ final class ResolveCalls(session: SparkSession) extends Rule[LogicalPlan] {
     Plans.dataFrame(session, plan)
   }
 
-  private def isComplete(plan: LogicalPlan): Boolean = plan.collectLeaves().exists {
-    case relation: DataSourceV2Relation => relation.table.isInstanceOf[CommittedTable]
-    case _ => false
-  }
+  private def isComplete(plan: LogicalPlan): Boolean = plan.collectLeaves().exists(CommittedTable.isReadBy)
 }

@@ -8,13 +8,12 @@ import io.joinless.spark.inspect.ActiveQueries
 import io.joinless.spark.plans.marks.UnresolvedCall
 import io.joinless.spark.source.{FullResult, Lookups, ResultsOnDemand}
 import org.apache.spark.sql.catalyst.FunctionIdentifier
-import org.apache.spark.sql.catalyst.expressions.{Alias, Cast, Expression, Literal, NamedArgumentExpression}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Expression, Literal}
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.types.StructType
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.joinless.{CheckpointFolder, Plans}
 
 /** Complete results in SQL, what is drawn of them, and their rows by values. */
@@ -54,7 +53,7 @@ private[functions] object ResultFunctions {
   private def folder(call: Call): String = (call.text("checkpoint"), call.text("query")) match {
     case (Some(folder), None) => folder
     case (None, Some(query)) => Plans.checkpoint(ActiveQueries.find(query))
-    case _ => call.needed(None)
+    case _ => call.refuse()
   }
 
   private val Page = Signature("page", "page(TABLE(result), 1000, 20)", Seq("offset", "size"), tables = 1)
@@ -104,7 +103,7 @@ private[functions] object ResultFunctions {
       def refused = TableFunctions.refused(function, s"$function(TABLE(result), customer => 7)", arguments)
       val (relations, values) = arguments.span(TableFunctions.Table.unapply(_).isDefined)
       val named = values.map {
-        case NamedArgumentExpression(name, Constant(value)) => name -> value
+        case TableFunctions.Named(name, Constant(value)) => name -> value
         case _ => throw refused
       }
       UnresolvedCall(function, relations.collect { case TableFunctions.Table(query) => query })((_, frames) =>
@@ -117,12 +116,8 @@ private[functions] object ResultFunctions {
   private object Constant {
     def unapply(expression: Expression): Option[Literal] = expression match {
       case literal: Literal => Some(literal)
-      case constant if constant.resolved && constant.foldable && constant.deterministic =>
-        val zoned = constant.transform {
-          case cast: Cast if cast.needsTimeZone && cast.timeZoneId.isEmpty =>
-            cast.withTimeZone(SQLConf.get.sessionLocalTimeZone)
-        }
-        Try(Literal(zoned.eval(), zoned.dataType)).toOption
+      case constant if constant.foldable && constant.deterministic =>
+        Try(Literal(constant.eval(), constant.dataType)).toOption
       case _ => None
     }
   }

@@ -4,7 +4,7 @@ import io.joinless.spark.changes.TableFunctions
 import io.joinless.spark.plans.marks.UnresolvedCall
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.FunctionIdentifier
-import org.apache.spark.sql.catalyst.expressions.{Expression, Literal, NamedArgumentExpression}
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.types.{ArrayType, BooleanType, StringType}
@@ -21,14 +21,9 @@ final private[functions] case class Signature(function: String, usage: String, p
   /** The arguments of a call; refuses those that the function does not take. */
   def apply(arguments: Seq[Expression]): Call = {
     val (relations, values) = arguments.span(TableFunctions.Table.unapply(_).isDefined)
-    val (named, positional) = values.partition(_.isInstanceOf[NamedArgumentExpression])
-    val found = parameters.zip(positional) ++ named.collect { case NamedArgumentExpression(name, value) =>
-      name -> value
-    }
-    val known = found.forall { case (name, _) => parameters.contains(name) }
-    val once = found.map(_._1).distinct.size == found.size
-    if (relations.size != tables || positional.size > parameters.size || !known || !once) refuse(arguments)
-    new Call(this, relations.collect { case TableFunctions.Table(query) => query }, found.toMap, arguments)
+    val found = TableFunctions.byName(parameters, values).filter(_ => relations.size == tables)
+    val queries = relations.collect { case TableFunctions.Table(query) => query }
+    new Call(this, queries, found.getOrElse(refuse(arguments)), arguments)
   }
 
   def refuse(arguments: Seq[Expression]): Nothing = throw TableFunctions.refused(function, usage, arguments)
@@ -79,7 +74,7 @@ final private[functions] class Call(
   /** The value of a parameter; None if it is not there, or NULL. */
   private def value[A](name: String)(read: PartialFunction[Expression, A]): Option[A] =
     values.get(name).filter { case Literal(null, _) => false; case _ => true }
-      .map(argument => read.applyOrElse(argument, (_: Expression) => signature.refuse(arguments)))
+      .map(argument => read.applyOrElse(argument, (_: Expression) => refuse()))
 
   def text(name: String): Option[String] = value(name) {
     case Literal(text: UTF8String, _: StringType) => text.toString
@@ -100,5 +95,8 @@ final private[functions] class Call(
   }
 
   /** What a parameter must have. */
-  def needed[A](found: Option[A]): A = found.getOrElse(signature.refuse(arguments))
+  def needed[A](found: Option[A]): A = found.getOrElse(refuse())
+
+  /** Refuses the call. */
+  def refuse(): Nothing = signature.refuse(arguments)
 }

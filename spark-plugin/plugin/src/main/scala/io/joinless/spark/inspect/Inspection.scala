@@ -4,6 +4,7 @@ import java.util.concurrent.atomic.AtomicReference
 
 import io.joinless.spark.checkpoint.{RunState, StreamContext}
 import io.joinless.spark.conf.JoinlessConf
+import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.nodes.{JoinFreeJoin, PlansJoinBlocks, Template}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{CurrentBatchTimestamp, CurrentDate, CurrentTimestamp, LocalTimestamp}
@@ -75,6 +76,12 @@ object Inspection {
 
   /** The number of partitions of an exchange in the session. */
   def partitions(session: SparkSession): Int = new SessionPlans(session).conf.numShufflePartitions
+
+  /** Fails in a session without the extension that is to rewrite every join. */
+  def checkForced(session: SparkSession): Unit = {
+    val settings = conf(session)
+    if (settings.enabled && settings.forced && !hasExtension(session)) throw JoinlessErrors.extensionNotInstalled()
+  }
 
   /** Whether the session plans join blocks: it was created with the extension, by conf or by code.
     */

@@ -27,6 +27,6 @@ private[procedures] object EvolveProcedure
     val df = query(session, arguments)(query = 1, tables = 4).getOrElse(throw noValue(1))
     val found = Evolution(df, old)
     if (!arguments.getBoolean(3)) BeginWithStoredRows.request(session, next, old)
-    StoredPlan(session, ReplaceView.Plan(Some(found.batch), found.stored, found.again))
+    StoredPlan(session, ReplaceView.Plan.of(found))
   }
 }

@@ -7,7 +7,6 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.LeftSemi
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.joinless.Plans
 import org.apache.spark.sql.types._
@@ -28,19 +27,12 @@ object Lookups {
     *
     * @param values constants
     */
-  def apply(df: DataFrame, names: Seq[String], values: Seq[Column]): DataFrame = {
-    val _ = checked(df, names)
-    of(df, names, constants(df, values))
-  }
+  def apply(df: DataFrame, names: Seq[String], values: Seq[Column]): DataFrame =
+    having(df, checked(df, names), constants(df, values))
 
   /** The same of literals. */
-  def of(df: DataFrame, names: Seq[String], literals: Seq[Literal]): DataFrame = {
-    val columns = checked(df, names)
-    val conditions = columns.zip(literals).map[Expression] { case (column, value) =>
-      EqualNullSafe(column, exactly(column, value))
-    }
-    Plans.dataFrame(df, Filter(conditions.reduce(And(_, _)), Plans.analyzed(df)))
-  }
+  def of(df: DataFrame, names: Seq[String], literals: Seq[Literal]): DataFrame =
+    having(df, checked(df, names), literals)
 
   /** The rows whose values in the columns of `keys` are those of one of its rows. Up to
     * `MostListed` keys are read now, and listed; more are joined.
@@ -83,27 +75,32 @@ object Lookups {
   }
 
   /** How often a row is in a result, by the values of all columns. */
-  def weight(df: DataFrame, names: Seq[String], values: Seq[Column]): BigInt = {
-    val _ = checked(df, names)
-    ResultsOnDemand.count(ofRow(df, names, constants(df, values)))
-  }
+  def weight(df: DataFrame, names: Seq[String], values: Seq[Column]): BigInt =
+    ResultsOnDemand.count(having(df, whole(df, names), constants(df, values)))
 
   /** The rows that are equal to a row, which has a value for each column. */
-  def ofRow(df: DataFrame, names: Seq[String], literals: Seq[Literal]): DataFrame = {
-    checkWhole(df, names)
-    of(df, names, literals)
-  }
+  def ofRow(df: DataFrame, names: Seq[String], literals: Seq[Literal]): DataFrame =
+    having(df, whole(df, names), literals)
 
   /** The same for a row that is given as a DataFrame. */
   def ofRow(df: DataFrame, row: DataFrame): DataFrame = {
-    checkWhole(df, row.columns.toSeq)
+    val _ = whole(df, row.columns.toSeq)
     apply(df, row)
   }
 
-  private def checkWhole(df: DataFrame, names: Seq[String]): Unit = {
+  /** The columns of a row; an error if it lacks one. */
+  private def whole(df: DataFrame, names: Seq[String]): Seq[Attribute] = {
     val columns = checked(df, names)
     val missing = Plans.analyzed(df).output.filterNot(column => columns.exists(_.exprId == column.exprId))
     if (missing.nonEmpty) throw JoinlessErrors.lookup("ROW", "columns" -> missing.map(_.name).mkString(", "))
+    columns
+  }
+
+  private def having(df: DataFrame, columns: Seq[Attribute], literals: Seq[Literal]): DataFrame = {
+    val conditions = columns.zip(literals).map[Expression] { case (column, value) =>
+      EqualNullSafe(column, exactly(column, value))
+    }
+    Plans.dataFrame(df, Filter(conditions.reduce(And(_, _)), Plans.analyzed(df)))
   }
 
   private def constants(df: DataFrame, values: Seq[Column]): Seq[Literal] =
@@ -133,11 +130,9 @@ object Lookups {
     if (!Inspection.hasExtension(df.sparkSession)) throw JoinlessErrors.extensionNotInstalled()
     if (df.isStreaming) throw JoinlessErrors.lookup("STREAM")
     val plan = Plans.analyzed(df)
-    val areCommitted = plan.collectLeaves().forall {
-      case relation: DataSourceV2Relation => relation.table.isInstanceOf[CommittedTable]
-      case _: CTERelationRef => true // of a relation of the plan itself, whose leaves are looked at
-      case _ => false
-    }
+    // a reference to WITH stands for a relation of the plan itself, whose leaves are looked at
+    val areCommitted =
+      plan.collectLeaves().forall(leaf => leaf.isInstanceOf[CTERelationRef] || CommittedTable.isReadBy(leaf))
     if (!areCommitted) throw JoinlessErrors.lookup("NO_RESULT")
     if (names.isEmpty) throw JoinlessErrors.lookup("NO_COLUMN")
     names.map(column(plan, _))

@@ -1,6 +1,5 @@
 package io.joinless.spark.start
 
-import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.inspect.Inspection
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
@@ -11,8 +10,7 @@ import org.apache.spark.sql.catalyst.streaming.WriteToStream
 final class ForcedWithout(session: SparkSession) extends StartRule {
 
   override protected def started(write: WriteToStream): WriteToStream = {
-    val forced = session.conf.getOption("spark.joinless.mode").exists(_.equalsIgnoreCase("force"))
-    if (forced && !Inspection.hasExtension(session)) throw JoinlessErrors.extensionNotInstalled()
+    Inspection.checkForced(session)
     write
   }
 }

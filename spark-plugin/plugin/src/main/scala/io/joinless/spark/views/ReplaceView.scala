@@ -45,11 +45,17 @@ private[spark] object ReplaceView {
     */
   final case class Plan(batch: Option[Long], stored: Seq[String], again: Seq[(String, String)])
 
+  object Plan {
+
+    /** That of a query which takes over. */
+    def of(evolution: Evolution): Plan = Plan(Some(evolution.batch), evolution.stored, evolution.again)
+  }
+
   /** The plan of a replacement. Nothing is changed. */
   def plan(wanted: WantedView, view: String, cells: Option[Int]): Plan = Inspection.within(wanted.session) {
     val present = looked(wanted, view)._2
     storedBy(wanted, present, cells).map(Evolution(wanted.deltas, _)) match {
-      case Some(found) => Plan(Some(found.batch), found.stored, found.again)
+      case Some(found) => Plan.of(found)
       case None =>
         val why =
           if (isAnew(wanted, present, cells)) "the view begins anew" else "the view has not completed a batch"

@@ -38,8 +38,7 @@ final private[views] class SinkView(val into: String, key: Seq[String]) {
       case None => ViewTable.create(target, rows, key, record)
       case Some(there) =>
         target.checkNotRead(session, plan, there)
-        StartedQueries.last(there.location).filter(other => other.isActive && other.runId != query.runId)
-          .foreach(_ => StartedQueries.checkNotRunning(into, there.location, other = true))
+        StartedQueries.checkNotRunning(into, there.location, other = true)
         val before = ViewRecord.of(there.properties)
         if (batch == 0 && !before.contains(record)) {
           if (!target.isEmpty(session)) throw target.error("TARGET_NOT_EMPTY")

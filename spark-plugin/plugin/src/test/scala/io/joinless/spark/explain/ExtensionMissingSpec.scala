@@ -28,6 +28,12 @@ class ExtensionMissingSpec extends AnyFunSuite with SharedSpark {
     run("auto")
   }
 
+  test("switched off it runs with Spark's plans, whatever the mode") {
+    without.conf.set("spark.joinless.enabled", "false")
+    try run("force")
+    finally without.conf.unset("spark.joinless.enabled")
+  }
+
   test("a jar that is missing stops it, too") {
     val error = intercept[StreamingQueryException](run("auto", "io.joinless.spark.explain.NotThere"))
     assert(error.getMessage.contains("NotThere"))

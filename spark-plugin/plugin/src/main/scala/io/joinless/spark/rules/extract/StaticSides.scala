@@ -37,7 +37,7 @@ object StaticSides {
   def cannotChange(plan: LogicalPlan): Boolean = isDeterministic(plan) && (plan match {
     case _: LocalRelation | _: OneRowRelation | _: Range => true
     case LogicalRelation(files: HadoopFsRelation, _, _, _, _) => isPinned(files.location)
-    case table: DataSourceV2Relation => table.timeTravelSpec.isDefined || table.table.isInstanceOf[CommittedTable]
+    case table: DataSourceV2Relation => table.timeTravelSpec.isDefined || CommittedTable.isReadBy(table)
     case _: LeafNode => false
     case other => isRowByRow(other) && other.children.forall(cannotChange)
   })
