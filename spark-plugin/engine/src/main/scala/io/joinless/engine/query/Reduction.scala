@@ -19,6 +19,10 @@ import scala.collection.immutable.BitSet
   * A query that is not free-connex projects more attributes than requested, as few as possible to
   * make it free-connex; the consumer aggregates over the additional ones.
   *
+  * The total over a cycle of three relations is maintained as a join of three components, whatever
+  * hangs on them, each of which projects the two attributes that it shares with the others. Their
+  * top is a bag.
+  *
   * @param output the projected attributes: those requested and those added
   * @param components in the order of their lowest relations; those that project nothing follow the
   *     first of these
@@ -98,6 +102,15 @@ object ReducedRelation {
     }
   }
 
+  /** Moves a component below the first of `others` that has all attributes it projects. None if none
+    * has, or if its tree cannot be attached there.
+    */
+  def below(part: ReducedRelation, others: IndexedSeq[ReducedRelation]): Option[IndexedSeq[ReducedRelation]] =
+    for {
+      i <- Some(others.indexWhere(other => part.projected.subsetOf(other.projected))) if i >= 0
+      tree <- attached(part, others(i).tree)
+    } yield others.updated(i, ReducedRelation(others(i).relations | part.relations, others(i).projected, tree))
+
   /** The tree `root` with a component attached below the first relation that meets its root. A
     * relation has only relations below it. So a component whose root is generalized is attached by
     * that root's children. None if these are not all relations, or join on more attributes than the
@@ -130,7 +143,7 @@ object Reduction {
 
   /** The reduction that projects the fewest attributes besides `output`; of several, the one of
     * least height, then of least cost. If more than [[MostTried]] could be projected, all of them
-    * are. Left: the query is cyclic.
+    * are. Left: the query is cyclic, and not the total over a cycle of three relations.
     *
     * @param sizes how often each relation changes, relative to the others
     * @param once only whether a projected row has results matters, not how many it has
@@ -141,20 +154,66 @@ object Reduction {
       sizes: IndexedSeq[Double],
       once: Boolean
   ): Either[CyclicCore, Reduction] =
-    GyoReduction.reduce(graph).map { _ =>
-      // only join attributes can help: one of a single relation connects no relations
-      val hidden = graph.attributes.filter(x => !output(x) && graph.at(x).size > 1).toIndexedSeq
-      val tried = if (hidden.size > MostTried) Iterator.empty else (0 to hidden.size).iterator
-      tried.map { additional =>
-        val found = hidden.combinations(additional).map(output ++ _).filter(FreeConnex.isFreeConnex(graph, _))
-        found.flatMap(projecting(graph, _, sizes, once)).toIndexedSeq
-      }.collectFirst { case found if found.nonEmpty => found.minBy(r => (r.height, r.cost(sizes)))(order) }
-        .orElse(projecting(graph, output ++ hidden, sizes, once))
-        .getOrElse(throw new IllegalStateException("an acyclic query that projects all join attributes is free-connex"))
-    }
+    GyoReduction.reduce(graph).fold(
+      core => total(graph, core, output, sizes, once).toRight(core),
+      _ => Right(acyclic(graph, output, sizes, once))
+    )
 
   def best(graph: Hypergraph, output: BitSet, once: Boolean = false): Either[CyclicCore, Reduction] =
     best(graph, output, IndexedSeq.fill(graph.size)(1.0), once)
+
+  /** The best reduction of an acyclic query. */
+  private def acyclic(graph: Hypergraph, output: BitSet, sizes: IndexedSeq[Double], once: Boolean): Reduction = {
+    // only join attributes can help: one of a single relation connects no relations
+    val hidden = graph.attributes.filter(x => !output(x) && graph.at(x).size > 1).toIndexedSeq
+    val tried = if (hidden.size > MostTried) Iterator.empty else (0 to hidden.size).iterator
+    tried.map { additional =>
+      val found = hidden.combinations(additional).map(output ++ _).filter(FreeConnex.isFreeConnex(graph, _))
+      found.flatMap(projecting(graph, _, sizes, once)).toIndexedSeq
+    }.collectFirst { case found if found.nonEmpty => found.minBy(r => (r.height, r.cost(sizes)))(order) }
+      .orElse(projecting(graph, output ++ hidden, sizes, once))
+      .getOrElse(throw new IllegalStateException("an acyclic query that projects all join attributes is free-connex"))
+  }
+
+  /** The reduction of a query of which only the total is requested, and whose core is a cycle of three
+    * relations. None if the query is another one.
+    */
+  private def total(
+      graph: Hypergraph,
+      core: CyclicCore,
+      output: BitSet,
+      sizes: IndexedSeq[Double],
+      once: Boolean
+  ): Option[Reduction] =
+    if (output.nonEmpty || once || core.relations.size != 3 || core.attributes.size != 3) None
+    else
+      for {
+        found <- trees(graph, core.attributes, sizes)
+        (sides, others) = ReducedRelation.together(found).partition(_.projected.size == 2) if sides.size == 3
+        whole <- others.foldLeft(Option(sides))((sides, part) =>
+          sides.filter(_ => part.projected.nonEmpty).flatMap(ReducedRelation.below(part, _))
+        )
+      } yield {
+        val components = whole.sortBy(_.relations.head)
+        val below = components.zipWithIndex.map { case (c, i) => RelationNode(i, c.projected, IndexedSeq.empty) }
+        Reduction(core.attributes, components, BagNode(core.attributes, below))
+      }
+
+  /** The existential components of a query with this output, each with its best tree; None if some
+    * relation of one does not have all that it projects, or the search exceeds its bound.
+    */
+  private def trees(
+      graph: Hypergraph,
+      output: BitSet,
+      sizes: IndexedSeq[Double]
+  ): Option[IndexedSeq[ReducedRelation]] = {
+    val trees = FreeConnex.components(graph, output).map { c =>
+      Option.when(c.relations.exists(r => c.projected.subsetOf(graph.edges(r))))(c)
+        .flatMap(c => TreeSearch.over(graph, c.relations, c.projected, sizes))
+        .map(ReducedRelation(c.relations, c.projected, _))
+    }
+    Option.when(trees.forall(_.isDefined))(trees.flatten)
+  }
 
   /** The reduction with exactly this output, for which the query must be free-connex; None if the
     * search of trees exceeds its bound.
@@ -164,11 +223,8 @@ object Reduction {
       output: BitSet,
       sizes: IndexedSeq[Double],
       once: Boolean
-  ): Option[Reduction] = {
-    val trees = FreeConnex.components(graph, output).map { c =>
-      TreeSearch.over(graph, c.relations, c.projected, sizes).map(ReducedRelation(c.relations, c.projected, _))
-    }
-    Option.when(trees.forall(_.isDefined))(trees.flatten).map { found =>
+  ): Option[Reduction] =
+    trees(graph, output, sizes).map { found =>
       val alike = ReducedRelation.together(found)
       val components = if (once) ReducedRelation.absorbed(alike) else alike
       val reduced = Hypergraph(components.map(_.projected))
@@ -180,7 +236,6 @@ object Reduction {
         top.fold(core => throw new IllegalStateException(s"$core in a free-connex query"), identity)
       )
     }
-  }
 
   private val order: Ordering[(Int, Double)] = Ordering.Tuple2(Ordering.Int, Ordering.Double.TotalOrdering)
 }

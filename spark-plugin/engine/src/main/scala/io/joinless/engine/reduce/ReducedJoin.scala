@@ -67,6 +67,13 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
 
   private[reduce] val sums: Array[ComponentSums] = nodes.map(new ComponentSums(_, definition.ring, counters))
 
+  /** The total over three components that form a cycle; null if the top is a tree, or there is none.
+    */
+  private[reduce] val cycle: CycleSums =
+    if (top != null && top.bag != null)
+      new CycleSums(top, sums.toIndexedSeq.map(_.root), definition.ring, counters)
+    else null
+
   /** The sums of each relation. */
   private[reduce] val relationSums: Array[RelationSums] = {
     val all = sums.iterator.flatMap(_.ofRelations).toMap
@@ -125,13 +132,13 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
   override def bytes: Long =
     block.inputs.indices.filter(whole.projectedBy(_).isEmpty).map(i => arenas(i).bytes + identities(i).bytes).sum +
       builder.keys.bytes + noted.iterator.map(_.bytes).sum + nodes.iterator.flatten.map(_.bytes).sum +
-      sums.iterator.map(_.bytes).sum +
+      sums.iterator.map(_.bytes).sum + (if (cycle == null) 0L else cycle.bytes) +
       (if (top == null) onlyRows.bytes + onlyIdentity.bytes else top.bytes)
 
   /** Whether nothing is stored, and nothing remains of earlier rows. */
   def isEmpty: Boolean =
     (arenas ++ definition.components.indices.map(projectedRows)).forall(_.live == 0) && rows == 0 && keys == 0 &&
-      (top == null || top.isEmpty)
+      (top == null || top.isEmpty) && (cycle == null || cycle.isEmpty)
 
   /** Fills the state, which must be empty, with rows and their counts. After its `finish`, its
     * results ([[RestoredResults]]) must be read to the end, or skipped.

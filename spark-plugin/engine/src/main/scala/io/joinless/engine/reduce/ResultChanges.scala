@@ -5,7 +5,9 @@ import io.joinless.engine.enumerate.Residual
 /** Chooses how the result changes of a reduced join are found. */
 private[reduce] object ResultChanges {
 
-  /** The result changes of a join with one component, or with a top. */
+  /** The result changes of a join with one component, with a cycle of three, or with a top. */
   def apply(join: ReducedJoin, residuals: IndexedSeq[Residual]): SumChanges =
-    if (join.top == null) new ProjectedChanges(join, residuals) else new TopChanges(join, residuals)
+    if (join.top == null) new ProjectedChanges(join, residuals)
+    else if (join.cycle != null) new CycleChanges(join)
+    else new TopChanges(join, residuals)
 }

@@ -49,6 +49,13 @@ final class IntLists(removable: Boolean) extends KeyedLists {
     else if ((~slot & Head - 1) > 1) slot + 1
     else 0
 
+  /** Calls `f` with each tuple of a key's list, the last one first. The list must not change meanwhile.
+    */
+  @inline def foreach(key: Int)(f: Int => Unit): Unit = {
+    var slot = first(key)
+    while (slot != 0) { f(tuple(slot)); slot = next(slot) }
+  }
+
   /** Adds a tuple to the list of its key. A list that is no longer short moves to a first chunk; a
     * list that fills its chunks gets another one.
     */

@@ -22,7 +22,8 @@ class MutantSpec extends AnyFunSuite with BeforeAndAfterAll {
       Seq("runSamples", "runGroups", "runCells", "runPositions").map(Seq(_) -> 40L) :+ Seq(
         "run",
         "runSums",
-        "runBags"
+        "runBags",
+        "runTotals"
       ) -> 500L
   )
     test(s"control: the engine as it is survives ${tests.mkString(" and ")}") {

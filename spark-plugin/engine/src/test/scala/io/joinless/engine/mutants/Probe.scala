@@ -1,7 +1,7 @@
 package io.joinless.engine.mutants
 
 import io.joinless.engine.oracle._
-import io.joinless.engine.reduce.{ReducedCase, ReducedRun}
+import io.joinless.engine.reduce.{HubTriangles, ReducedCase, ReducedRun}
 import io.joinless.engine.sample.{CellsLaw, PositionsLaw, SampleLaw, SampleRun}
 import java.lang.management.ManagementFactory
 import scala.annotation.nowarn
@@ -29,6 +29,11 @@ object Probe {
   /** The same for sums over joins. */
   def runSums(from: Long, until: Long): String =
     first(from, until)(seed => new ReducedRun(ReducedCase.draw(seed)).run())
+
+  /** The same for totals over cycles. */
+  def runTotals(from: Long, until: Long): String = first(from, until) { seed =>
+    HubTriangles.failure(seed).orElse(new ReducedRun(ReducedCase.drawTotal(seed)).run())
+  }
 
   /** The same for kept samples: what is true of each, and their law. */
   def runSamples(from: Long, until: Long): String =

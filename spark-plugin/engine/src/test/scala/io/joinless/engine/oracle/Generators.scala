@@ -15,13 +15,23 @@ object Generators {
   /** A case whose relations are joined by intersection: most are cyclic. */
   def drawBag(seed: Long): Case = new Generators(new Random(seed), large = false, bags = true).draw()
 
+  /** A case of which the total is maintained through a cycle of three relations, on which others may
+    * hang.
+    */
+  def drawTotal(seed: Long): Case = new Generators(new Random(seed), large = false, totals = true).draw()
+
   /** A case with fewer relations, but hundreds of rows: long lists, large batches, keys that are
     * inserted and deleted.
     */
   def drawLarge(seed: Long): Case = new Generators(new Random(seed), large = true).draw()
 }
 
-final private class Generators(random: Random, large: Boolean, bags: Boolean = false) {
+final private class Generators(
+    random: Random,
+    large: Boolean,
+    bags: Boolean = false,
+    totals: Boolean = false
+) {
 
   def draw(): Case = {
     val graph = drawGraph()
@@ -48,7 +58,8 @@ final private class Generators(random: Random, large: Boolean, bags: Boolean = f
   private def chance(p: Double): Boolean = random.nextDouble() < p
 
   private def drawGraph(): Hypergraph =
-    if (bags) drawAny()
+    if (totals) drawWithTotal()
+    else if (bags) drawAny()
     else if (large) Seq(ShapesOfQueries.line(2), ShapesOfQueries.line(3), ShapesOfQueries.equal(2))(random.nextInt(3))
     else if (chance(0.3)) {
       import ShapesOfQueries._
@@ -73,6 +84,16 @@ final private class Generators(random: Random, large: Boolean, bags: Boolean = f
         val graphs = Iterator.continually(Hypergraph(IndexedSeq.fill(2 + random.nextInt(5))(someOf(5))))
         if (chance(0.8)) graphs.dropWhile(GyoReduction.isAcyclic).next() else graphs.next()
     }
+  }
+
+  /** A cycle of three relations, with up to three further ones. */
+  private def drawWithTotal(): Hypergraph = {
+    import ShapesOfQueries._
+    val graphs =
+      Iterator.continually(Hypergraph(random.shuffle(cycle(3).edges ++ IndexedSeq.fill(random.nextInt(4))(someOf(5)))))
+    graphs.filterNot(GyoReduction.isAcyclic).dropWhile(
+      Reduction.best(_, scala.collection.immutable.BitSet.empty).isLeft
+    ).next()
   }
 
   /** Up to four of the first attributes; mostly two, rarely none. */
@@ -120,7 +141,7 @@ final private class Generators(random: Random, large: Boolean, bags: Boolean = f
       }
     }.distinct
 
-  private def drawTree(graph: Hypergraph): JoinTree = if (bags) BagNode.of(graph)
+  private def drawTree(graph: Hypergraph): JoinTree = if (bags || totals) BagNode.of(graph)
   else {
     val sizes = IndexedSeq.fill(graph.size)(1.0)
     def search(bound: Long) = TreeSearch.search(graph, sizes, bound).fold(core => sys.error(core.toString), _.tree)

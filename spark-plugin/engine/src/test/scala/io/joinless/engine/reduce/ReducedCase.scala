@@ -6,7 +6,7 @@ import scala.util.Random
 
 import io.joinless.engine.algebra.{ExactSums, Ring}
 import io.joinless.engine.oracle.{Case, Generators, Rows}
-import io.joinless.engine.query.{Hypergraph, Reduction}
+import io.joinless.engine.query.{BagNode, Hypergraph, Reduction}
 import io.joinless.engine.tuples.{KeyField, ProjectedField, RowProjection, TupleArena}
 import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, Lift, RelationDef}
 
@@ -39,6 +39,13 @@ final case class ReducedCase(
   def column(relation: Int, vertex: Int): Int =
     if (vertex >= attributes) columns(vertex - attributes)._2
     else of.relations(relation).keys.collectFirst { case (`vertex`, c) => c }.get
+
+  /** Whether only the total over a cycle is emitted, as one result without rows. */
+  val isTotal: Boolean = reduction.top.isInstanceOf[BagNode]
+
+  /** A result as the rows of all components, by their ids. */
+  def key(join: ReducedJoin, rows: Array[Int]): IndexedSeq[IndexedSeq[Long]] =
+    if (isTotal) IndexedSeq.empty else reduction.components.indices.map(c => values(join.projectedRows(c), rows(c)))
 
   private def isVariable(vertex: Int): Boolean =
     if (vertex < attributes) of.attributes(vertex).variable
@@ -93,7 +100,7 @@ final case class ReducedCase(
     (0 until arena.words(row)).map(i => arena.page(row)(arena.start(row) + i))
 
   /** The oracle: nested loops, from scratch. Maps each result, as the rows of all components, to
-    * its element.
+    * its element. A total is one result without rows, unless it is over no results.
     */
   def result(multiplicity: Array[Array[Long]]): Map[IndexedSeq[IndexedSeq[Long]], IndexedSeq[Long]] = {
     val parts = reduction.components.indices.map(c => part(c, multiplicity))
@@ -104,8 +111,10 @@ final case class ReducedCase(
         rows: IndexedSeq[IndexedSeq[Long]],
         element: IndexedSeq[Long]
     ): Unit =
-      if (c == parts.size) found(rows) = element
-      else
+      if (c == parts.size) {
+        val key = if (isTotal) IndexedSeq.empty else rows
+        found(key) = found.getOrElse(key, IndexedSeq(0L, 0L, 0L)).zip(element).map { case (a, b) => a + b }
+      } else
         for ((values, more) <- parts(c) if values.forall { case (x, v) => bound.get(x).forall(_ == v) })
           join(
             c + 1,
@@ -161,6 +170,13 @@ object ReducedCase {
     val plain = ReducedCase(query, requested, columns, IndexedSeq.fill(query.relations.size)(false))
     val once = random.nextInt(5) == 0
     plain.copy(distinct = plain.distinct.map(_ => once || random.nextInt(4) == 0))
+  }
+
+  /** A random total through a cycle. */
+  def drawTotal(seed: Long): ReducedCase = {
+    val drawn = shuffled(Generators.drawTotal(seed), new Random(seed))
+    val query = drawn.copy(inputs = drawn.inputs.map(_.copy(retractable = true)), residuals = IndexedSeq.empty)
+    ReducedCase(query, BitSet.empty, IndexedSeq.empty, IndexedSeq.fill(query.relations.size)(false))
   }
 
   /** The case with the columns of its inputs in a random order. */

@@ -48,7 +48,7 @@ final class ReducedRun(query: ReducedCase) {
       var wrong = Option.empty[String]
       while (batch.next()) {
         results += 1
-        val key = query.reduction.components.indices.map(c => query.values(join.projectedRows(c), batch.rows(c)))
+        val key = query.key(join, batch.rows)
         val sum = emitted.getOrElse(key, IndexedSeq(0L, 0L, 0L)).zip(batch.element).map { case (a, b) => a + b }
         if (key.size == 1) { // one component
           batch.readBefore(counted)

@@ -1,0 +1,59 @@
+package io.joinless.engine.mutants
+
+/** Mutations of totals over cycles (algorithms A79). Not included: borders between heavy and light
+  * values, which decide on steps and not on totals.
+  */
+private[mutants] object CycleMutants {
+  private val sums = "reduce/CycleSums.scala"
+  private val changes = "reduce/CycleChanges.scala"
+  private val pairs = "reduce/PairElements.scala"
+
+  val all: Seq[Mutant] = Seq(
+    Mutant(
+      "cycle: the other direction",
+      sums,
+      "side.second(row), side.first(row))" -> "side.first(row), side.second(row))"
+    ),
+    Mutant("cycle: views are not read", sums, "      side.paths.addTo(sum, from, to)\n" -> ""),
+    Mutant(
+      "cycle: no paths through two heavy values",
+      sums,
+      "if (row < 0) counters.steps += 1 else addPath(s, row, t, t.find(value, to))" -> "if (row < 0) counters.steps += 1"
+    ),
+    Mutant("cycle: paths through two heavy values twice", sums, "if (!t.isHeavy(second)) t.byFirst" -> "t.byFirst"),
+    Mutant("cycle: rows of light values change no view", sums, "if (s.heavies > 0) {" -> "if (s.heavies < 0) {"),
+    Mutant(
+      "cycle: a light value's row counts with light ones",
+      sums,
+      "if (s.isHeavy(s.first(other))) add" -> "if (true) add"
+    ),
+    Mutant("cycle: rows that move stay where they were", sums, "      ring.scale(opposite, -1L)\n" -> ""),
+    Mutant(
+      "cycle: rows that move join no view",
+      sums,
+      "    side.setHeavy(value, heavy)\n    side" -> "    side.setHeavy(value, heavy)\n    if (false) side"
+    ),
+    Mutant(
+      "cycle: views go on when all is sorted anew",
+      sums,
+      "      paths.clear()\n      var value" -> "      var value"
+    ),
+    Mutant("cycle: the element of the other row is left out", sums, "    of.multiply(term, row)\n" -> ""),
+    Mutant("cycle: the change of the row is left out", sums, "      ring.multiply(sum, delta, 0)\n" -> ""),
+    Mutant("cycle: values stay heavy", sums, "if (length < fewRows) move" -> "if (length < 0) move"),
+    Mutant("cycle: pairs without paths are kept", pairs, "      val _ = index.release(pair)\n" -> ""),
+    Mutant("cycle: a pair is one key", pairs, "first.toLong << 32 | second & 0xffffffffL" -> "first.toLong + second"),
+    Mutant(
+      "cycle: deleted rows stay linked",
+      changes,
+      "if (isThere && !stays) { links.delete(c, row); links.complete() }" -> ""
+    ),
+    Mutant(
+      "cycle: rows that remain change nothing",
+      changes,
+      "if (isThere || stays) cycle" -> "if (isThere != stays) cycle"
+    ),
+    Mutant("cycle: what remains is applied again", changes, "      remaining(c).clear()\n" -> ""),
+    Mutant("cycle: the total of the batch before", changes, "    java.util.Arrays.fill(element, 0L)\n" -> "")
+  )
+}

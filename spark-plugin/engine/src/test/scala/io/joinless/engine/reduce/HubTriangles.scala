@@ -1,0 +1,143 @@
+package io.joinless.engine.reduce
+
+import scala.collection.immutable.BitSet
+import scala.collection.mutable
+import scala.util.Random
+
+import io.joinless.engine.algebra.Counts
+import io.joinless.engine.query.{BagNode, Reduction, ShapesOfQueries}
+import io.joinless.engine.tuples.{KeyField, ProjectedField}
+import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
+
+/** R(a,b) ⋈ S(b,c) ⋈ T(c,a) under changes at hubs, with the number of triangles by hash maps beside
+  * it.
+  */
+final class HubTriangles {
+  private[this] val word = (i: Int) => KeyField(i, variable = false)
+  private[this] val graph = ShapesOfQueries.cycle(3)
+  private[this] val block = BlockDef(
+    IndexedSeq.fill(3)(InputDef(2, 3, retractable = true)),
+    IndexedSeq.fill(3)(AttributeDef(nullSafe = false)),
+    graph.edges.indices.map(r => RelationDef(r, columns(r).zipWithIndex.map { case (x, i) => x -> word(i) })),
+    BagNode.of(graph)
+  )
+  private[this] val reduction = Reduction.best(graph, BitSet.empty).toOption.get
+  private[this] val components = reduction.components.map { c =>
+    val r = c.relations.head
+    ComponentDef(
+      c.tree,
+      Map(r -> c.projected.toIndexedSeq.map(x => ProjectedField(columns(r).indexOf(x), variable = false)))
+    )
+  }
+  private[this] val top = BlockDef(
+    IndexedSeq.fill(3)(InputDef(2, 3, retractable = true)),
+    block.attributes,
+    reduction.components.indices.map { i =>
+      RelationDef(
+        i,
+        reduction.components(i).projected.toIndexedSeq.zipWithIndex.map { case (x, at) => x -> word(at) }
+      )
+    },
+    reduction.top
+  )
+  private[this] val join = new ReducedJoin(ReducedDef(block, components, top, Counts, IndexedSeq.fill(3)(None)))
+  private[this] val batch = new ReducedBatch(join, IndexedSeq.empty)
+
+  // per relation: the counts of rows, by first and second value, and the first values of each second one
+  private[this] val counts = Array.fill(3)(mutable.HashMap.empty[Long, mutable.HashMap[Long, Long]])
+  private[this] val sources = Array.fill(3)(mutable.HashMap.empty[Long, mutable.HashSet[Long]])
+  private[this] val rows = mutable.LinkedHashSet.empty[(Int, Long, Long)]
+
+  /** The total that the engine has emitted, and that of the hash maps. */
+  var total, expected = 0L
+
+  /** The sum over all changes of the shorter list that an intersection walks. */
+  var walked = 0L
+
+  def steps: Long = join.counters.steps
+  def sizes: IndexedSeq[(Int, Int)] = join.cycle.sizes
+  def isEmpty: Boolean = join.isEmpty
+
+  /** The attributes of a relation: shared with the one before, then with the next one. */
+  private def columns(r: Int): IndexedSeq[Int] = {
+    val before = graph.edges(r) & graph.edges((r + 2) % 3)
+    before.toIndexedSeq ++ (graph.edges(r) &~ before)
+  }
+
+  private def count(r: Int, first: Long, second: Long): Long =
+    counts(r).get(first).flatMap(_.get(second)).getOrElse(0L)
+
+  /** Adds a change to the pending batch. */
+  def add(r: Int, first: Long, second: Long, weight: Long): Unit = {
+    val (s, t) = ((r + 1) % 3, (r + 2) % 3)
+    val (out, in) = (counts(s).get(second), sources(t).get(first))
+    if (out.isDefined && in.isDefined) {
+      walked += math.min(out.get.size, in.get.size).toLong
+      if (out.get.size < in.get.size) for ((c, n) <- out.get) expected += weight * n * count(t, c, first)
+      else for (c <- in.get) expected += weight * count(s, second, c) * count(t, c, first)
+    }
+    val list = counts(r).getOrElseUpdate(first, mutable.HashMap.empty)
+    list(second) = list.getOrElse(second, 0L) + weight
+    val isThere = list(second) > 0
+    if (isThere) {
+      val _ = (rows.add((r, first, second)), sources(r).getOrElseUpdate(second, mutable.HashSet.empty).add(first))
+    } else { val _ = (rows.remove((r, first, second)), list.remove(second), sources(r)(second).remove(first)) }
+    batch.add(r, 1L << r, weight, Array(0L, first, second), 3)
+  }
+
+  /** Applies the pending batch. */
+  def apply(): Unit = while (batch.next()) total += batch.weight
+
+  /** Applies a change of a row. */
+  def change(r: Int, first: Long, second: Long, weight: Long): Unit = { add(r, first, second, weight); apply() }
+
+  /** Changes a row between two hubs, or one between a hub and another value: while the lists of hubs
+    * grow, inserts it; else deletes the oldest row.
+    */
+  def change(random: Random, hubs: Int, size: Int, grows: Boolean): Unit = {
+    addSome(random, 0, hubs, size, size, grows)
+    apply()
+  }
+
+  private def addSome(random: Random, lowest: Int, hubs: Int, values: Int, size: Int, grows: Boolean): Unit = {
+    val r = random.nextInt(3)
+    def hubOf() = (lowest + random.nextInt(hubs)).toLong
+    val hub = hubOf()
+    val other = if (random.nextBoolean()) hubOf() else random.nextInt(values).toLong
+    val (first, second) = if (random.nextBoolean()) (hub, other) else (other, hub)
+    val there = count(r, first, second)
+    if (there > 0)
+      add(r, first, second, if (there < 3 && random.nextInt(4) == 0) 1 else -1 - random.nextInt(there.toInt))
+    else if (other >= lowest && other < lowest + hubs || grows && rows.size < size || rows.isEmpty)
+      add(r, first, second, 1)
+    else deleteOldest()
+  }
+
+  private def deleteOldest(): Unit = {
+    val (r, first, second) = rows.head
+    add(r, first, second, -count(r, first, second))
+  }
+
+  /** Deletes all rows, one after the other. */
+  def clear(): Unit = while (rows.nonEmpty) { deleteOldest(); apply() }
+}
+
+object HubTriangles {
+
+  /** Plays random batches of few rows, so that borders are low, and compares the total after each. */
+  def failure(seed: Long): Option[String] = {
+    val random = new Random(seed)
+    val triangles = new HubTriangles
+    val (hubs, values) = (1 + random.nextInt(4), 20 + random.nextInt(150))
+    val wrong = Iterator.range(0, 400).map { i =>
+      for (_ <- 0 until Seq(1, 1, 4, 20).apply(random.nextInt(4)))
+        triangles.addSome(random, i / 160 * hubs, hubs, values, values * hubs * 4, grows = i / 80 % 2 == 0)
+      triangles.apply()
+      Option.when(triangles.total != triangles.expected)(s"batch $i: ${triangles.total}, not ${triangles.expected}")
+    }.collectFirst { case Some(what) => what }
+    wrong.orElse {
+      triangles.clear()
+      Option.when(!triangles.isEmpty || triangles.total != 0)(s"left: ${triangles.total}")
+    }
+  }
+}
