@@ -20,11 +20,13 @@ from support import sql_case
 from support.ahead import run_ahead, seeds
 from support.changes import check_change_batches, check_changes
 from support.generate import random_case
+from support.grouping import total_of_cycle
 from support.run import check_batches, check_case
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     seeds(metafunc, "cycle_seed", "--cyclic-queries")
+    seeds(metafunc, "total_seed", "--cyclic-queries")
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +52,42 @@ def test_every_batch_equals_batch_sql_and_duckdb(cycle_seed: int, ahead: dict[in
     ahead[cycle_seed].result()
 
 
+@pytest.fixture(scope="module")
+def totals_ahead(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[int, Future[None]]]:
+    """The seeds, run ahead."""
+    folder = tmp_path_factory.mktemp("totals")
+
+    def run(seed: int) -> None:
+        case = total_of_cycle(random_case(seed, relations=(3, 4), cycles=True), seed)
+        with sql_case.saving_changes(case, seed):
+            if seed % 6 == 0:
+                check_changes(spark, case, seed, folder / case.name, "change_type", grouped=True)
+            else:
+                check_change_batches(spark, case, seed, folder / case.name, "change_type")
+
+    yield from run_ahead(request, "total_seed", run)
+
+
+def test_totals_over_triangles_equal_batch_sql_and_duckdb(
+    total_seed: int, totals_ahead: dict[int, Future[None]]
+) -> None:
+    totals_ahead[total_seed].result()
+
+
+def test_most_totals_are_kept_without_results(spark: SparkSession, tmp_path: Path) -> None:
+    session = spark.newSession()
+    kept = 0
+    for seed in range(12):
+        case = total_of_cycle(random_case(seed, relations=(3, 4), cycles=True), seed)
+        for table in case.tables:
+            stream = session.readStream.schema(f"{table.schema}, _change_type STRING").parquet(str(tmp_path))
+            joinless.changelog(stream).createOrReplaceTempView(table.name)
+        kept += "only the total is kept" in joinless.explain(session.sql(case.sql)).text
+    assert kept >= 6
+
+
 def test_most_queries_are_joined_by_intersection(spark: SparkSession, tmp_path: Path) -> None:
     session = spark.newSession()
     intersected = 0
@@ -61,6 +99,36 @@ def test_most_queries_are_joined_by_intersection(spark: SparkSession, tmp_path: 
     assert intersected >= 6
 
 
+@pytest.mark.parametrize("begun", ["true", "false"])
+def test_a_total_goes_on_as_it_was_begun(begun: str, spark: SparkSession, tmp_path: Path) -> None:
+    """Results that are listed and counted above stay so, and the other way round."""
+    session = spark.newSession()
+    edges = tmp_path / "edges"
+    edges.mkdir()
+    stream = session.readStream.schema("src INT, dst INT, _change_type STRING").csv(str(edges))
+    joinless.changelog(stream).createOrReplaceTempView("e")
+    found: Counter[int] = Counter()
+
+    def add(batch: DataFrame, _: int) -> None:
+        for n, weight in batch.collect():
+            found[n] += weight
+
+    def play(counts: str, name: str, changes: str) -> None:
+        (edges / f"{name}.csv").write_text(changes)
+        session.conf.set("spark.joinless.aggregates.enabled", counts)
+        result = session.sql(TRIANGLES.format(a="a", b="b", c="c").replace(COLUMNS, "SELECT COUNT(*) AS n"))
+        writer = joinless.enumerate_deltas(result, output="weight").writeStream.foreachBatch(add)
+        writer = writer.option("checkpointLocation", str(tmp_path / "cp")).trigger(availableNow=True)
+        writer.start().awaitTermination()
+
+    play(begun, "first", "1,2,insert\n2,3,insert\n3,1,insert\n2,1,insert\n")
+    assert +found == {3: 1}
+    play("false" if begun == "true" else "true", "second", "2,3,delete\n1,1,insert\n")
+    # the loop alone, and the loop with the way to 2 and back, begun at each of its three edges
+    assert +found == {4: 1}
+
+
+COLUMNS = "SELECT a.src AS x, b.src AS y, c.src AS z"
 TRIANGLES = """SELECT {a}.src AS x, {b}.src AS y, {c}.src AS z FROM e {a} JOIN e {b} ON {a}.dst = {b}.src
                JOIN e {c} ON {b}.dst = {c}.src AND {c}.dst = {a}.src"""
 

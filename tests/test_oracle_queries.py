@@ -103,6 +103,15 @@ def test_sparks_aggregate_runs_above_the_block(edges: Edges) -> None:
     edges.check(sql, "update", beside="stateStoreSave")
 
 
+def test_the_total_over_triangles_runs_below_sparks_aggregate(edges: Edges) -> None:
+    sql = (
+        "SELECT 'all' AS what, count(*) AS n, sum(a.src) AS total "
+        "FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src AND c.dst = a.src"
+    )
+    assert "cost: O(sqrt(N)) amortised per change" in joinless.explain(edges.session.sql(sql)).text
+    edges.check(sql, "update", beside="stateStoreSave")
+
+
 def test_sparks_duplicate_removal_runs_above_the_block(edges: Edges) -> None:
     sql = f"SELECT a.src, c.dst FROM {PATH}"
     rows, operators = edges.run(edges.session.sql(sql).dropDuplicates())

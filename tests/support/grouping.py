@@ -35,6 +35,23 @@ def grouped(case: Case, seed: int) -> Case:
     return replace(case, name=f"grouped-{case.name}", sql=sql)
 
 
+def total_of_cycle(case: Case, seed: int) -> Case:
+    """Totals over triangles of the case's tables, some with another relation on a side or a corner, or a condition."""
+    rng = Random(seed * 17 + 3)
+    sides = [rng.choice(case.tables) for _ in range(3)]
+    text = f"{sides[0].name} p JOIN {sides[1].name} q ON p.c1 = q.c0 JOIN {sides[2].name} r ON q.c1 = r.c0 AND r.c1 = p.c0"
+    if rng.random() < 0.4:
+        corner = rng.choice(("p.c0", "q.c0", "r.c0"))
+        side = rng.choice(("", " AND s.c1 = p.c1")) if corner == "p.c0" else ""
+        text += f" JOIN {rng.choice(case.tables).name} s ON s.c0 = {corner}{side}"
+    if rng.random() < 0.3:
+        text += f" WHERE {rng.choice('pqr')}.c0 IS NOT NULL AND q.c1 <> q.c0"
+    columns = (f"{name}.{column.name}" for name, table in zip("pqr", sides, strict=True) for column in table.columns[:5])
+    joined = replace(case, sql=f"SELECT {_list(f'{column} AS x{i}' for i, column in enumerate(columns))} FROM {text}")
+    found = [column for column in columns_of(joined) if FAMILY.get(column.type) not in (None, "floating")]
+    return replace(case, name=f"total-{case.name}", sql=_group_by(rng, joined.sql, [], found))
+
+
 def _group_by(rng: Random, sql: str, keys: Sequence[Column], columns: Sequence[Column]) -> str:
     items = [key.name for key in keys if rng.random() < 0.8] + ["COUNT(*) AS n"]
     for i in range(rng.choice((0, 1, 1, 2, 3))):

@@ -47,6 +47,30 @@ class ReducedQuerySpec extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
+  test("the total over a cycle of three: a component per side, with what hangs on it; other cyclic queries have none") {
+    val all = BitSet.empty
+    val triangle = ShapesOfQueries.cycle(3)
+    val found = best(triangle, all)
+    assert(found.top.isInstanceOf[BagNode] && found.components.map(_.projected) == triangle.edges)
+    // a row per vertex 0, one per side {0, 1}, and a path from vertex 2
+    val further = IndexedSeq(BitSet(0), BitSet(0, 1), BitSet(2, 3), BitSet(3, 4))
+    val hung = best(Hypergraph(triangle.edges ++ further), all)
+    assert(hung.components.flatMap(_.relations).sorted == (0 until 7))
+    assert(hung.components.map(_.projected).toSet == triangle.edges.toSet)
+    for (c <- hung.components) {
+      val relations = c.relations.toIndexedSeq
+      assert(
+        JoinTree.violations(renumbered(c.tree, relations), Hypergraph(relations.map(triangle.edges ++ further))).isEmpty
+      )
+    }
+    def refused(graph: Hypergraph, output: BitSet = all, once: Boolean = false) =
+      Reduction.best(graph, output, once).isLeft
+    assert(refused(triangle, output = BitSet(0)) && refused(triangle, once = true))
+    assert(refused(ShapesOfQueries.cycle(4)) && refused(ShapesOfQueries.clique(4)) && refused(ShapesOfQueries.dumbbell))
+    assert(refused(Hypergraph(triangle.edges.map(_ + 5)))) // an attribute of all three
+    assert(refused(Hypergraph(triangle.edges :+ BitSet(7)))) // a cross product
+  }
+
   test("what counts once: a component whose columns another one projects is below that one's root") {
     var absorbed = 0
     forAll(Random.withOutput(Random.acyclic(6, 6)), minSuccessful(3000)) { case (graph, output) =>

@@ -2,7 +2,15 @@ package io.joinless.spark.explain
 
 import scala.collection.immutable.BitSet
 
-import io.joinless.engine.query.{GeneralizedNode, JoinTree, QueryClass, ReducedRelation, Reduction, RelationNode}
+import io.joinless.engine.query.{
+  BagNode,
+  GeneralizedNode,
+  JoinTree,
+  QueryClass,
+  ReducedRelation,
+  Reduction,
+  RelationNode
+}
 import io.joinless.spark.spec.{BlockShape, ColumnRef, ReducedBlock, ReducedVertices, ReductionSpec}
 
 /** The way in which a block's results are counted without enumerating them, in words of columns
@@ -22,7 +30,8 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
   /** Attributes that are projected without being requested, because without them the query is not
     * free-connex.
     */
-  val added: Seq[String] =
+  val added: Seq[String] = if (reduction.isTotal) Nil
+  else
     reduction.top.preorder.flatMap(_.attributes).distinct.filterNot(vertices.projected).filter(
       _ < shape.attributes.size
     ).map(shape.attributes(_).name)
@@ -42,11 +51,17 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
   val sums: Seq[String] = reduction.sums.map(_.factors.map(name).mkString(" times "))
 
   /** The cost of a change and of the state, in one line. */
-  def guarantee: String = s"$update; results are not enumerated; state linear in the stored rows"
+  def guarantee: String =
+    if (reduction.isTotal)
+      s"$update; results are not enumerated; state linear in the stored rows N, plus the paths through frequent values, O(N^1.5)"
+    else s"$update; results are not enumerated; state linear in the stored rows"
 
   /** The cost of propagating a change. */
   def update: String =
-    if (reduction.components.forall(_.height == 1)) ViewTreeFacts.PerChange
+    if (reduction.isTotal) {
+      val further = if (reduction.components.forall(_.children.isEmpty)) "" else " of the cycle"
+      s"O(sqrt(N)) amortised per change$further, and never more than one step per row of the shorter of two lists"
+    } else if (reduction.components.forall(_.height == 1)) ViewTreeFacts.PerChange
     else if (reduction.once)
       "one step per row of a relation when the key below it is inserted or deleted, O(1) amortised while rows are only inserted"
     else "one step per row of a relation when the count below its key changes, once per batch and key"
@@ -77,6 +92,12 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
         None,
         Nil,
         below ++ node.children.map(top)
+      )
+    case _: BagNode => CountsNode(
+        s"paths through frequent values, by intersection on ${attributes(node)}",
+        None,
+        Nil,
+        node.children.map(top)
       )
     case _ => CountsNode(attributes(node), None, Nil, node.children.map(top))
   }

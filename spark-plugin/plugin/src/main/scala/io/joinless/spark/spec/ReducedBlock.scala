@@ -118,11 +118,11 @@ final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
     ProjectedField(vertices.ordinal(relation, vertex), !UnsafeRow.isFixedLength(dataType), dataWords)
   }
 
-  /** Different rows of the block can look equal: the projection reads several relations, or not all
-    * columns are projected, or only keys are, of rows that are separate where results are
-    * enumerated.
+  /** Different rows of the block can look equal: only their total is emitted, or the projection reads
+    * several relations, or not all columns are projected, or only keys are, of rows that are
+    * separate where results are enumerated.
     */
-  def countsRows: Boolean = reduction.components.indices.exists { c =>
+  def countsRows: Boolean = reduction.isTotal || reduction.components.indices.exists { c =>
     val relations = reduction.components(c).relations
     val input = shape.inputs(shape.relations(relations.head).input)
     relations.size > 1 || projected(c).size < input.columns.size ||
@@ -132,7 +132,8 @@ final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
 
 object ReducedBlock {
 
-  /** The best way to count a block's results; None where the block is cyclic.
+  /** The best way to count a block's results; None where the block is cyclic, and not the total over a
+    * cycle of three relations.
     *
     * @param sizes expected rows per relation
     * @param once equal results count once

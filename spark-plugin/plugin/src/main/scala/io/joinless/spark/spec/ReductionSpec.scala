@@ -25,6 +25,9 @@ final case class ReductionSpec(
     failures: IndexedSeq[SumSpec] = IndexedSeq.empty
 ) {
 
+  /** Only the total is maintained, through a cycle of three components. */
+  def isTotal: Boolean = top.isInstanceOf[BagNode]
+
   /** The vertices that a component projects. */
   def projected(component: Int): BitSet = top.preorder.collectFirst {
     case RelationNode(`component`, attributes, _) => attributes
@@ -89,7 +92,7 @@ object ReductionSpec extends BlockProperty[Option[ReductionSpec]]("reduction", d
     val components = reduction.components.indices
     val tops = reduction.top.preorder.collect { case RelationNode(c, attributes, _) => c -> attributes }
     val trees = reduction.components :+ reduction.top
-    val bag = trees.find(_.isInstanceOf[BagNode]).map(_ => "its results are counted over a bag")
+    val bag = reduction.components.find(_.isInstanceOf[BagNode]).map(_ => "a component is a bag")
     val malformed = bag.orElse(trees.flatMap(RecordedTree.malformed(_)).headOption)
     val factors = reduction.sums ++ reduction.failures
     if (malformed.isDefined) malformed
@@ -99,6 +102,8 @@ object ReductionSpec extends BlockProperty[Option[ReductionSpec]]("reduction", d
     else if (reduction.components.flatMap(_.relations).sorted != graph.edges.indices)
       Some("its components do not have each relation once")
     else if (tops.map(_._1).sorted != components) Some("the tree of components does not have each once")
+    else if (reduction.isTotal && (vertices.projected.nonEmpty || reduction.once || !isCycle(reduction)))
+      Some("a bag of components is the total over a cycle of three")
     else {
       val projected = components.map(reduction.projected)
       val trees = components.flatMap(c =>
@@ -116,6 +121,13 @@ object ReductionSpec extends BlockProperty[Option[ReductionSpec]]("reduction", d
         ))
         .orElse(Option.when(apart)("components have more in common than they project"))
     }
+  }
+
+  /** Whether three components share one vertex with each other, and no others. */
+  private def isCycle(reduction: ReductionSpec): Boolean = {
+    val projected = reduction.components.indices.map(reduction.projected)
+    projected.size == 3 && projected.forall(_.size == 2) && reduction.top.attributes.size == 3 &&
+    projected.distinct.size == 3
   }
 
   /** Whether the factors of a sum are stored numbers. */

@@ -36,7 +36,7 @@ object SpecCheck {
       Some(s"it has ${spec.attributes.size} attributes and the shares ${spec.shares.mkString(", ")}")
     else if (spec.relations.exists(r => r.keys.map(_.attribute) != r.keys.map(_.attribute).sorted))
       Some("the keys of a relation are out of order")
-    else if (spec.isBag && (spec.shape.reduction.isDefined || spec.shape.sample.isDefined))
+    else if (spec.isBag && (spec.shape.reduction.exists(!_.isTotal) || spec.shape.sample.isDefined))
       Some("its results are counted, and its relations are a bag")
     else keysOfDifferentForm(spec).orElse(lifetimes(spec))
   }

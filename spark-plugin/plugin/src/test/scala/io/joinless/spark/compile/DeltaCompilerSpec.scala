@@ -128,6 +128,34 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
     assert(text.contains("index I(b) [src, dst]: rows of b by src and dst"))
   }
 
+  test("of a total over a triangle nothing but the total is kept; of more than that, results are listed") {
+    def shape(select: String, more: String = ""): BlockShape =
+      spec(triangle.replace("a.src FROM", s"$select FROM") + more)
+    for (
+      select <-
+        Seq("COUNT(*) AS n", "SUM(a.src) AS s, AVG(CAST(b.dst AS INT)) AS d", "COUNT(IF(c.src > 5, 1, NULL)) AS n")
+    ) {
+      val total = shape(select)
+      assert(total.isBag && total.reduction.exists(_.isTotal), select)
+      val text = JoinTreeText(BlockSpec(total, IndexedSeq.fill(3)(1)))
+      assert(text.contains("cost: O(sqrt(N)) amortised per change, and never more than"), text)
+    }
+    val hung = spec(
+      "SELECT COUNT(*) AS n FROM e a, e b, e c, orders o " +
+        "WHERE a.dst = b.src AND b.dst = c.src AND c.dst = a.src AND o.customer = a.src"
+    )
+    assert(hung.reduction.exists(r => r.isTotal && r.components.map(_.relations.size).sorted == Seq(1, 1, 2)))
+    val others = Seq(
+      shape("a.src, COUNT(*) AS n", " GROUP BY a.src"),
+      shape("COUNT(*) AS n", " AND a.src < b.dst"),
+      shape("MAX(a.src) AS m"),
+      spec(
+        "SELECT COUNT(*) AS n FROM e a, e b, e c, e d WHERE a.dst = b.src AND b.dst = c.src AND c.dst = d.src AND d.dst = a.src"
+      )
+    )
+    assert(others.forall(other => other.isBag && other.reduction.isEmpty))
+  }
+
   test("with cyclic joins switched off, a cycle is opened: the condition that closes it is checked on each result") {
     val blocks = withConf("spark.joinless.cyclicJoins.enabled" -> "false") {
       compiled(deltas(triangle)).collect { case join: JoinFreeJoin => join.shape }

@@ -2,7 +2,7 @@ package io.joinless.spark.spec
 
 import scala.collection.immutable.BitSet
 
-import io.joinless.engine.query.{GeneralizedNode, RelationNode}
+import io.joinless.engine.query.{BagNode, GeneralizedNode, Hypergraph, RelationNode}
 import io.joinless.spark.Specs
 import io.joinless.spark.errors.{JoinlessAnalysisException, Mismatch}
 import io.joinless.spark.state.SignedText
@@ -225,6 +225,41 @@ class StateFormatSpec extends AnyFunSuite {
     val whole = ReductionSpec(IndexedSeq(counted.tree), RelationNode(0, BitSet(0), IndexedSeq.empty))
     assert(!refused(_ => whole))
     assert(StateFormat.read(StateFormat.toJson(counted.shaped(_.copy(inputs = Specs.threeHops.inputs)))).isLeft)
+  }
+
+  test("the total over a cycle comes back as it was written, and must be one") {
+    val edges = Specs.threeHops.inputs.head
+    def side(name: String, first: Int, second: Int) = {
+      val keys = IndexedSeq(KeySpec(first, 0), KeySpec(second, 1)).sortBy(_.attribute)
+      Specs.threeHops.relations.head.copy(name = name, input = 0, keys = keys)
+    }
+    val cycle = Specs.threeHops.shaped(shape =>
+      shape.copy(
+        inputs = IndexedSeq(edges.copy(kind = InputKind.Counted)),
+        attributes = IndexedSeq.tabulate(3)(x => shape.attributes.head.copy(name = s"x$x")),
+        relations = IndexedSeq(side("a", 0, 1), side("b", 1, 2), side("c", 2, 0)),
+        residuals = IndexedSeq.empty,
+        output = IndexedSeq.empty
+      )
+    ).copy(shares = IndexedSeq(1, 1, 1))
+    val bag = cycle.shaped(s =>
+      s.copy(tree = BagNode.of(Hypergraph(s.relations.map(r => BitSet.fromSpecific(r.keys.map(_.attribute))))))
+    )
+    val total = bag.shaped(s =>
+      s.having(ReductionSpec, ReducedBlock.best(s, IndexedSeq(1.0, 1.0, 1.0), once = false).map(_.reduction))
+    )
+    assert(total.shape.reduction.exists(_.isTotal))
+    assert(StateFormat.fromJson(StateFormat.toJson(total)) == total)
+    def refused(change: BlockShape => BlockShape): Boolean =
+      StateFormat.read(StateFormat.toJson(total.shaped(change))).isLeft
+    def reduced(change: ReductionSpec => ReductionSpec): Boolean =
+      refused(s => s.having(ReductionSpec, s.reduction.map(change)))
+    assert(reduced(_.copy(once = true)))
+    assert(reduced(r => r.copy(components = r.components.take(2))))
+    assert(reduced(r => r.copy(components = IndexedSeq(r.components(1), r.components(0), r.components(2)))))
+    assert(reduced(r => r.copy(top = BagNode(BitSet(0, 1), r.top.asInstanceOf[BagNode].children))))
+    assert(reduced(r => r.copy(components = r.components.updated(0, BagNode(BitSet(0, 1), IndexedSeq.empty)))))
+    assert(refused(_.copy(output = IndexedSeq(ColumnRef(0, 0)))))
   }
 
   test("a spec that contradicts itself is refused") {

@@ -19,7 +19,9 @@ final private[steps] class JoinWords(shape: BlockShape, input: Int => Step) {
     val apart = new Unlinked(facts.apart, called, r => input(r).role == Step.OneRow || isFlag(r))
     def reach(relation: Int): Step.Reach =
       if (apart.meetsAll(relation)) Step.All
-      else if (shape.isBag || shape.residuals.nonEmpty || walks.exists(_._1 == relation)) Step.Group
+      else if (walks.exists(_._1 == relation)) Step.Group
+      else if (isTotal) Step.Change
+      else if (shape.isBag || shape.residuals.nonEmpty) Step.Group
       else Step.Change
     Step(
       title,
@@ -56,6 +58,7 @@ final private[steps] class JoinWords(shape: BlockShape, input: Int => Step) {
         val by = sample.by.toSeq.map(x => shape.attributes(x).name)
         s"Sample of ${sample.size} rows${if (by.isEmpty) "" else by.mkString(" per ", ", ", "")} of the join"
       case None if shape.reduction.exists(_.once) => s"$kind (equal results once)"
+      case None if isTotal => s"$kind (only the total is kept)"
       case None if shape.reduction.isDefined => s"$kind (equal results are counted)"
       case None => kind
     }
@@ -104,7 +107,13 @@ final private[steps] class JoinWords(shape: BlockShape, input: Int => Step) {
     }
   }
 
-  private def cost: String = if (shape.isBag) intersection
+  /** Only the total is maintained, through a cycle. */
+  private def isTotal: Boolean = shape.reduction.exists(_.isTotal)
+
+  private def cost: String = if (isTotal) {
+    val paths = "O(sqrt(N)) for N stored rows"
+    if (walks.nonEmpty) s"$paths, $reads" else paths
+  } else if (shape.isBag) intersection
   else {
     val results =
       if (shape.residuals.isEmpty) "one step per result that changes"
