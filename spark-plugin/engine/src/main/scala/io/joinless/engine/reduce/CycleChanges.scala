@@ -43,17 +43,27 @@ final private[reduce] class CycleChanges(join: ReducedJoin) extends SumChanges(j
   /** Applies the batch, and adds up the changes of the total in `element`. */
   private def apply(): Unit = {
     java.util.Arrays.fill(element, 0L)
-    for (c <- roots.indices) {
-      var e = 0
-      while (e < roots(c).touched) {
-        if (roots(c).count(roots(c).key(e)) > 0L && roots(c).signAfter(e) <= 0) change(c, e)
-        else remaining(c).push(e)
-        e += 1
-      }
+    inTurn(roots(_).touched) { (c, e) =>
+      if (roots(c).count(roots(c).key(e)) > 0L && roots(c).signAfter(e) <= 0) change(c, e)
+      else remaining(c).push(e)
     }
-    for (c <- roots.indices) {
-      remaining(c).foreach(change(c, _))
-      remaining(c).clear()
+    inTurn(c => remaining(c).size)((c, i) => change(c, remaining(c)(i)))
+    remaining.foreach(_.clear())
+  }
+
+  /** Calls `f` with the i-th of each component, for each i: a row that several components have is
+    * theirs at about the same i, and its lists are in the caches then.
+    */
+  private def inTurn(size: Int => Int)(f: (Int, Int) => Unit): Unit = {
+    val most = roots.indices.map(size).max
+    var i = 0
+    while (i < most) {
+      var c = 0
+      while (c < roots.length) {
+        if (i < size(c)) f(c, i)
+        c += 1
+      }
+      i += 1
     }
   }
 

@@ -28,6 +28,9 @@ import io.joinless.engine.view.{Annotation, BagIndexes, Counters, ViewTree}
   * than 0.5 √M. When it crosses that border its rows move between the views, and when N does, all
   * values are sorted anew.
   *
+  * Relations that are roles of one input share its lists. A value is then heavy or light in all of
+  * them, by the rows of all.
+  *
   * Invariant, after each change: the views are these sums over the linked rows; `isHeavy` is as
   * above. Space: linear, plus a pair of each view with a path: at most O(N^1.5), none where no
   * value is heavy.
@@ -79,8 +82,9 @@ final private[reduce] class CycleSums(
     else if (rows < capacity / 4 && capacity > CycleSums.Least) resize(capacity / 2)
     else {
       val length = side.byFirst.rows.count(value)
-      if (side.isHeavy(value)) { if (length < fewRows) move(side, value, heavy = false) }
-      else if (length >= manyRows) move(side, value, heavy = true)
+      for (alike <- sides if alike.byFirst eq side.byFirst)
+        if (alike.isHeavy(value)) { if (length < fewRows) move(alike, value, heavy = false) }
+        else if (length >= manyRows) move(alike, value, heavy = true)
     }
   }
 
@@ -103,8 +107,8 @@ final private[reduce] class CycleSums(
     val in = t.bySecond.rows.count(to)
     val throughHeavy = if (s.isHeavy(from)) 1 + t.heavies else Int.MaxValue
     if (math.min(out, in) <= throughHeavy) {
-      if (out <= in) s.byFirst.rows.foreach(from) { row => addPath(s, row, t, t.find(s.second(row), to)) }
-      else t.bySecond.rows.foreach(to) { row => addPath(s, s.find(from, t.first(row)), t, row) }
+      if (out <= in) s.eachFrom(from) { row => addPath(s, row, t, t.find(s.second(row), to)) }
+      else t.eachTo(to) { row => addPath(s, s.find(from, t.first(row)), t, row) }
     } else {
       counters.steps += 1
       side.paths.addTo(sum, from, to)
@@ -132,13 +136,13 @@ final private[reduce] class CycleSums(
     val (first, second) = (side.first(row), side.second(row))
     if (side.isHeavy(first)) {
       val t = side.next
-      if (!t.isHeavy(second)) t.byFirst.rows.foreach(second) { other =>
+      if (!t.isHeavy(second)) t.eachFrom(second) { other =>
         add(side.previous.paths, first, t.second(other), delta, t, other)
       }
     } else {
       val s = side.previous
       if (s.heavies > 0) {
-        if (s.bySecond.rows.count(first) <= s.heavies) s.bySecond.rows.foreach(first) { other =>
+        if (s.bySecond.rows.count(first) <= s.heavies) s.eachTo(first) { other =>
           if (s.isHeavy(s.first(other))) add(side.next.paths, s.first(other), second, delta, s, other)
           else counters.steps += 1
         }
@@ -161,13 +165,13 @@ final private[reduce] class CycleSums(
 
   /** Makes a first value heavy or light: its rows leave the view of one kind, and join the other. */
   private def move(side: Side, value: Int, heavy: Boolean): Unit = {
-    side.byFirst.rows.foreach(value) { row =>
+    side.eachFrom(value) { row =>
       side.read(row, opposite)
       ring.scale(opposite, -1L)
       changeViews(side, row, opposite)
     }
     side.setHeavy(value, heavy)
-    side.byFirst.rows.foreach(value) { row =>
+    side.eachFrom(value) { row =>
       side.read(row, opposite)
       changeViews(side, row, opposite)
     }
@@ -179,7 +183,7 @@ final private[reduce] class CycleSums(
     setBorders()
     sides.foreach(_.sort(math.sqrt(capacity.toDouble)))
     for (side <- sides) side.eachHeavy { value =>
-      side.byFirst.rows.foreach(value) { row =>
+      side.eachFrom(value) { row =>
         side.read(row, opposite)
         changeViews(side, row, opposite)
       }
@@ -206,6 +210,12 @@ final private[reduce] class CycleSums(
     val byFirst: RowsByKey = member.single(member.attributes.indexOf(firstAttribute))
     val bySecond: RowsByKey = member.single(member.attributes.indexOf(secondAttribute))
 
+    /** Calls `f` with each row of the relation that has this first, or this second value. */
+    @inline def eachFrom(value: Int)(f: Int => Unit): Unit =
+      byFirst.rows.foreach(value)(row => if (member.has(row)) f(row) else counters.steps += 1)
+    @inline def eachTo(value: Int)(f: Int => Unit): Unit =
+      bySecond.rows.foreach(value)(row => if (member.has(row)) f(row) else counters.steps += 1)
+
     /** The view that a change of this relation reads. */
     val paths = new PairElements(ring)
 
@@ -223,12 +233,16 @@ final private[reduce] class CycleSums(
     def first(row: Int): Int = byFirst.keys.noted(row)
     def second(row: Int): Int = bySecond.keys.noted(row)
 
-    /** The row with these values; −1 if none is linked. */
+    /** The row of the relation with these values; −1 if none is linked. */
     def find(first: Int, second: Int): Int = {
       ids(firstAttribute) = first
       ids(secondAttribute) = second
       val key = member.find(ids, buffer)
-      if (key < 0 || member.all.rows.isEmpty(key)) -1 else member.all.rows.tuple(member.all.rows.first(key))
+      if (key < 0 || member.all.rows.isEmpty(key)) -1
+      else {
+        val row = member.all.rows.tuple(member.all.rows.first(key))
+        if (member.has(row)) row else -1
+      }
     }
 
     /** Reads the element of a linked row, or multiplies another one by it. */

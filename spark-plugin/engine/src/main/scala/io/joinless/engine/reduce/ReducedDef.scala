@@ -11,9 +11,9 @@ import io.joinless.engine.view.{BlockDef, Lift, ProjectedRows}
   *
   * @param block the base: inputs, all retractable, attributes and relations; its tree is not used
   * @param components existential components, each a relation of `top`
-  * @param top the join of the components' projected rows: input i is relation i, and has the rows
-  *     of component i. As a bag: of three components that form a cycle, of which only the total is
-  *     requested
+  * @param top the join of the components' projected rows: relation i has those of component i.
+  *     Components that project the same columns of one input may share an input of the top. As a
+  *     bag: of three components that form a cycle, of which only the total is requested
   * @param ring of the aggregated elements
   * @param lifts per relation of the base the contribution of its rows; none if they are counted
   *     only
@@ -26,7 +26,7 @@ final case class ReducedDef(
     lifts: IndexedSeq[Option[Lift]]
 ) {
   require(block.inputs.forall(_.retractable), "rows of a reduced join are counted")
-  require(top.inputs.size == components.size, "one input of the top per component")
+  require(top.relations.size == components.size, "one relation of the top per component")
   require(!top.isBag || components.size == 3 && !components.exists(_.distinct), "a total is over a cycle of three")
 }
 

@@ -47,7 +47,8 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
   private[this] val onlyIdentity: KeyIndex =
     if (top == null) new KeyIndex(onlyRows, definition.top.inputs(0).fixedWords, counted = true) else null
 
-  private[this] val whole = new WholeRows(block, definition.components.map(_.projected))
+  private[this] val whole =
+    new WholeRows(block, definition.components.map(_.projected), definition.top.relations.map(_.input))
   private[reduce] val present = new PresentRows(this)
   private[this] val arenas: Array[TupleArena] = block.inputs.indices.map { i =>
     whole.projectedBy(i).fold(new TupleArena(block.inputs(i).fixedWords))(projectedRows)
@@ -100,10 +101,14 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
   }.toArray
 
   /** The projected rows of a component. */
-  def projectedRows(component: Int): TupleArena = if (top == null) onlyRows else top.arena(component)
+  def projectedRows(component: Int): TupleArena = if (top == null) onlyRows else top.arena(inputOf(component))
 
   /** The index of a component's projected rows: row → its id in `projectedRows`. */
-  private def projectedIdentity(component: Int): KeyIndex = if (top == null) onlyIdentity else top.identity(component)
+  private def projectedIdentity(component: Int): KeyIndex =
+    if (top == null) onlyIdentity else top.identity(inputOf(component))
+
+  /** The input of the top that has the projected rows of a component. */
+  private def inputOf(component: Int): Int = definition.top.relations(component).input
 
   override def arena(input: Int): TupleArena = arenas(input)
 
@@ -115,7 +120,7 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
   private def keysOfProjected(index: KeyIndex): Array[TupleKeys] =
     if (top == null) TupleKeys.None
     else
-      definition.components.indices.find(c => top.identity(c) eq index).fold(TupleKeys.None)(top.keysOfRows)
+      definition.top.inputs.indices.find(i => top.identity(i) eq index).fold(TupleKeys.None)(top.keysOfRows)
 
   override def rowsOf(input: Int): Long = if (hasOtherKeys(input)) present.of(input) else super.rowsOf(input)
 

@@ -24,8 +24,14 @@ import io.joinless.engine.tuples.{ProjectedField, RowReader}
   * whose data is laid out differently after a projection.
   *
   * @param columns by component, and relation that meets the root of its tree: the projected columns
+  * @param arenas by component, the number of the arena of its projected rows, which components may
+  *     share
   */
-final private[engine] class WholeRows(block: BlockDef, columns: IndexedSeq[Map[Int, IndexedSeq[ProjectedField]]]) {
+final private[engine] class WholeRows(
+    block: BlockDef,
+    columns: IndexedSeq[Map[Int, IndexedSeq[ProjectedField]]],
+    arenas: IndexedSeq[Int]
+) {
 
   /** Per input, the component whose projected rows are the rows of the input. */
   private[this] val projecting: IndexedSeq[Option[Int]] = block.inputs.indices.map { input =>
@@ -39,7 +45,8 @@ final private[engine] class WholeRows(block: BlockDef, columns: IndexedSeq[Map[I
 
   /** The relations whose rows are projected rows of the component, under the same ids. */
   def projected(component: Int): Set[Int] = columns(component).collect {
-    case (r, projected) if projecting(block.relations(r).input).contains(component) && isWhole(r, projected) => r
+    case (r, projected)
+        if projecting(block.relations(r).input).exists(arenas(_) == arenas(component)) && isWhole(r, projected) => r
   }.toSet
 
   /** Whether a row of the relation is its key on `attributes`, those of an edge to another

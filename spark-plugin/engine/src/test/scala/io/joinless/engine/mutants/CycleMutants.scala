@@ -20,7 +20,7 @@ private[mutants] object CycleMutants {
       sums,
       "if (row < 0) counters.steps += 1 else addPath(s, row, t, t.find(value, to))" -> "if (row < 0) counters.steps += 1"
     ),
-    Mutant("cycle: paths through two heavy values twice", sums, "if (!t.isHeavy(second)) t.byFirst" -> "t.byFirst"),
+    Mutant("cycle: paths through two heavy values twice", sums, "if (!t.isHeavy(second)) t.eachFrom" -> "t.eachFrom"),
     Mutant("cycle: rows of light values change no view", sums, "if (s.heavies > 0) {" -> "if (s.heavies < 0) {"),
     Mutant(
       "cycle: a light value's row counts with light ones",
@@ -40,6 +40,22 @@ private[mutants] object CycleMutants {
     ),
     Mutant("cycle: the element of the other row is left out", sums, "    of.multiply(term, row)\n" -> ""),
     Mutant("cycle: the change of the row is left out", sums, "      ring.multiply(sum, delta, 0)\n" -> ""),
+    Mutant(
+      "cycle: rows of other roles lead on",
+      sums,
+      "byFirst.rows.foreach(value)(row => if (member.has(row)) f(row) else counters.steps += 1)" -> "byFirst.rows.foreach(value)(f)"
+    ),
+    Mutant(
+      "cycle: rows of other roles lead here",
+      sums,
+      "bySecond.rows.foreach(value)(row => if (member.has(row)) f(row) else counters.steps += 1)" -> "bySecond.rows.foreach(value)(f)"
+    ),
+    Mutant("cycle: rows of other roles are found", sums, "if (member.has(row)) row else -1" -> "row"),
+    Mutant(
+      "cycle: only the changed role is sorted",
+      sums,
+      "alike <- sides if alike.byFirst eq side.byFirst" -> "alike <- Seq(side)"
+    ),
     Mutant("cycle: values stay heavy", sums, "if (length < fewRows) move" -> "if (length < 0) move"),
     Mutant("cycle: pairs without paths are kept", pairs, "      val _ = index.release(pair)\n" -> ""),
     Mutant("cycle: a pair is one key", pairs, "first.toLong << 32 | second & 0xffffffffL" -> "first.toLong + second"),
@@ -53,7 +69,7 @@ private[mutants] object CycleMutants {
       changes,
       "if (isThere || stays) cycle" -> "if (isThere != stays) cycle"
     ),
-    Mutant("cycle: what remains is applied again", changes, "      remaining(c).clear()\n" -> ""),
+    Mutant("cycle: what remains is applied again", changes, "    remaining.foreach(_.clear())\n" -> ""),
     Mutant("cycle: the total of the batch before", changes, "    java.util.Arrays.fill(element, 0L)\n" -> "")
   )
 }

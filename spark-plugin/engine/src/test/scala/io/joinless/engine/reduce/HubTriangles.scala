@@ -11,35 +11,22 @@ import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
 
 /** R(a,b) ⋈ S(b,c) ⋈ T(c,a) under changes at hubs, with the number of triangles by hash maps beside
   * it.
+  *
+  * @param shared the relations are roles of one input, and each row is in some of them
   */
-final class HubTriangles {
-  private[this] val word = (i: Int) => KeyField(i, variable = false)
+final class HubTriangles(shared: Boolean = false) {
   private[this] val graph = ShapesOfQueries.cycle(3)
-  private[this] val block = BlockDef(
-    IndexedSeq.fill(3)(InputDef(2, 3, retractable = true)),
-    IndexedSeq.fill(3)(AttributeDef(nullSafe = false)),
-    graph.edges.indices.map(r => RelationDef(r, columns(r).zipWithIndex.map { case (x, i) => x -> word(i) })),
-    BagNode.of(graph)
-  )
+  private[this] val inputs = IndexedSeq.fill(if (shared) 1 else 3)(InputDef(2, 3, retractable = true))
+  private[this] val relations = graph.edges.indices.map { r =>
+    RelationDef(inputOf(r), columns(r).zipWithIndex.map { case (x, i) => x -> KeyField(i, variable = false) })
+  }
+  private[this] val block =
+    BlockDef(inputs, IndexedSeq.fill(3)(AttributeDef(nullSafe = false)), relations, BagNode.of(graph))
   private[this] val reduction = Reduction.best(graph, BitSet.empty).toOption.get
   private[this] val components = reduction.components.map { c =>
-    val r = c.relations.head
-    ComponentDef(
-      c.tree,
-      Map(r -> c.projected.toIndexedSeq.map(x => ProjectedField(columns(r).indexOf(x), variable = false)))
-    )
+    ComponentDef(c.tree, Map(c.relations.head -> IndexedSeq.tabulate(2)(ProjectedField(_, variable = false))))
   }
-  private[this] val top = BlockDef(
-    IndexedSeq.fill(3)(InputDef(2, 3, retractable = true)),
-    block.attributes,
-    reduction.components.indices.map { i =>
-      RelationDef(
-        i,
-        reduction.components(i).projected.toIndexedSeq.zipWithIndex.map { case (x, at) => x -> word(at) }
-      )
-    },
-    reduction.top
-  )
+  private[this] val top = block.copy(tree = reduction.top)
   private[this] val join = new ReducedJoin(ReducedDef(block, components, top, Counts, IndexedSeq.fill(3)(None)))
   private[this] val batch = new ReducedBatch(join, IndexedSeq.empty)
 
@@ -64,6 +51,8 @@ final class HubTriangles {
     before.toIndexedSeq ++ (graph.edges(r) &~ before)
   }
 
+  private def inputOf(r: Int): Int = if (shared) 0 else r
+
   private def count(r: Int, first: Long, second: Long): Long =
     counts(r).get(first).flatMap(_.get(second)).getOrElse(0L)
 
@@ -82,7 +71,7 @@ final class HubTriangles {
     if (isThere) {
       val _ = (rows.add((r, first, second)), sources(r).getOrElseUpdate(second, mutable.HashSet.empty).add(first))
     } else { val _ = (rows.remove((r, first, second)), list.remove(second), sources(r)(second).remove(first)) }
-    batch.add(r, 1L << r, weight, Array(0L, first, second), 3)
+    batch.add(inputOf(r), 1L << r, weight, Array(0L, first, second), 3)
   }
 
   /** Applies the pending batch. */
@@ -127,7 +116,7 @@ object HubTriangles {
   /** Plays random batches of few rows, so that borders are low, and compares the total after each. */
   def failure(seed: Long): Option[String] = {
     val random = new Random(seed)
-    val triangles = new HubTriangles
+    val triangles = new HubTriangles(shared = seed % 2 == 1)
     val (hubs, values) = (1 + random.nextInt(4), 20 + random.nextInt(150))
     val wrong = Iterator.range(0, 400).map { i =>
       for (_ <- 0 until Seq(1, 1, 4, 20).apply(random.nextInt(4)))

@@ -6,7 +6,7 @@ import scala.util.Random
 
 import io.joinless.engine.algebra.{ExactSums, Ring}
 import io.joinless.engine.oracle.{Case, Generators, Rows}
-import io.joinless.engine.query.{BagNode, Hypergraph, Reduction}
+import io.joinless.engine.query.{BagNode, Hypergraph, Reduction, RelationNode}
 import io.joinless.engine.tuples.{KeyField, ProjectedField, RowProjection, TupleArena}
 import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, Lift, RelationDef}
 
@@ -66,8 +66,16 @@ final case class ReducedCase(
         distinct(c)
       )
     }
+    // components of a total that project the same columns of one input share the rows
+    val sources = reduction.components.indices.map { c =>
+      reduction.components(c).tree match {
+        case RelationNode(r, _, _) if isTotal => (of.relations(r).input, projected(c).map(column(r, _)))
+        case _ => (-1 - c, IndexedSeq.empty)
+      }
+    }
+    val shared = sources.distinct
     val top = BlockDef(
-      reduction.components.indices.map { c =>
+      shared.map(sources.indexOf(_)).map { c =>
         val variable = projected(c).exists(isVariable)
         InputDef(
           projected(c).size,
@@ -79,7 +87,10 @@ final case class ReducedCase(
         AttributeDef(x < attributes && of.attributes(x).nullSafe)
       },
       reduction.components.indices.map { c =>
-        RelationDef(c, projected(c).zipWithIndex.map { case (x, i) => x -> KeyField(i, isVariable(x)) })
+        RelationDef(
+          shared.indexOf(sources(c)),
+          projected(c).zipWithIndex.map { case (x, i) => x -> KeyField(i, isVariable(x)) }
+        )
       },
       reduction.top
     )

@@ -32,7 +32,10 @@ class ReducedJoinSpec extends AnyFunSuite {
       if (query.reduction.output != query.requested) extended += 1
       val definition = query.definition(ReducedCase.numbers, lifts = true)
       val (join, whole) =
-        (new ReducedJoin(definition), new WholeRows(definition.block, definition.components.map(_.projected)))
+        (
+          new ReducedJoin(definition),
+          new WholeRows(definition.block, definition.components.map(_.projected), definition.top.relations.map(_.input))
+        )
       val inputs = query.of.inputs.indices
       // if a component projects the rows of one relation only, the arena holds no keys of others
       for (i <- inputs; c <- whole.projectedBy(i) if !join.hasOtherKeys(i)) {
@@ -98,7 +101,11 @@ class ReducedJoinSpec extends AnyFunSuite {
     )
     val definition = ReducedDef(block, components, top, Counts, block.relations.map(_ => None))
     val join = new ReducedJoin(definition)
-    assert(components.size > 1 && join.hasOtherKeys(0) && new WholeRows(block, components.map(_.projected)).projectedBy(
+    assert(components.size > 1 && join.hasOtherKeys(0) && new WholeRows(
+      block,
+      components.map(_.projected),
+      components.indices
+    ).projectedBy(
       0
     ).nonEmpty)
     val batch = new ReducedBatch(join, IndexedSeq.empty)

@@ -2,7 +2,7 @@ package io.joinless.spark.spec
 
 import io.joinless.engine.algebra.{Counts, ExactSums, Ring}
 import io.joinless.engine.view.Lift
-import io.joinless.engine.query.Reduction
+import io.joinless.engine.query.{Reduction, RelationNode}
 import io.joinless.engine.reduce.{ComponentDef, ReducedDef}
 import io.joinless.engine.tuples.ProjectedField
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
@@ -29,14 +29,24 @@ final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
   private def column(relation: Int, vertex: Int): ColumnSpec =
     shape.inputs(shape.relations(relation).input).columns(vertices.ordinal(relation, vertex))
 
-  /** The join of the components' projections, as a block of its own: component i is relation i and
-    * input i.
+  /** The join of the components' projections, as a block of its own: component i is relation i. It is
+    * input i, too; but components of a total that project the same columns of one input, such as
+    * three roles of a stream of edges, are one input.
     */
   val top: BlockSpec = {
-    val inputs = reduction.components.indices.map(c => InputSpec(columns(c), InputKind.Changelog))
+    val sources = reduction.components.indices.map { c =>
+      reduction.components(c) match {
+        case RelationNode(r, _, _) if reduction.isTotal =>
+          (shape.relations(r).input, projected(c).map(vertices.ordinal(r, _)))
+        case _ => (-1 - c, IndexedSeq.empty)
+      }
+    }
+    val distinct = sources.distinct
+    val inputs = distinct.map(source => InputSpec(columns(sources.indexOf(source)), InputKind.Changelog))
     val relations = reduction.components.indices.map { c =>
       val keys = projected(c).zipWithIndex.filter(_._1 < shape.attributes.size).map { case (x, i) => KeySpec(x, i) }
-      RelationSpec(reduction.components(c).relations.map(shape.relations(_).name).mkString(" and "), c, keys)
+      val name = reduction.components(c).relations.map(shape.relations(_).name).mkString(" and ")
+      RelationSpec(name, distinct.indexOf(sources(c)), keys)
     }
     def place(of: ColumnRef): ColumnRef = {
       val vertex = vertices.of(of)
