@@ -44,8 +44,9 @@ def total_of_cycle(case: Case, seed: int) -> Case:
         corner = rng.choice(("p.c0", "q.c0", "r.c0"))
         side = rng.choice(("", " AND s.c1 = p.c1")) if corner == "p.c0" else ""
         text += f" JOIN {rng.choice(case.tables).name} s ON s.c0 = {corner}{side}"
-    if rng.random() < 0.3:
-        text += f" WHERE {rng.choice('pqr')}.c0 IS NOT NULL AND q.c1 <> q.c0"
+    text += rng.choice(
+        ("", "", " WHERE p.c0 < q.c0", " WHERE p.c0 < q.c0 AND q.c0 < r.c0", " WHERE r.c0 IS NOT NULL AND q.c1 <> q.c0")
+    )
     columns = (f"{name}.{column.name}" for name, table in zip("pqr", sides, strict=True) for column in table.columns[:5])
     joined = replace(case, sql=f"SELECT {_list(f'{column} AS x{i}' for i, column in enumerate(columns))} FROM {text}")
     found = [column for column in columns_of(joined) if FAMILY.get(column.type) not in (None, "floating")]

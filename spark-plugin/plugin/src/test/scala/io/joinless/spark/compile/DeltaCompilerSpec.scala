@@ -145,9 +145,14 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
         "WHERE a.dst = b.src AND b.dst = c.src AND c.dst = a.src AND o.customer = a.src"
     )
     assert(hung.reduction.exists(r => r.isTotal && r.components.map(_.relations.size).sorted == Seq(1, 1, 2)))
+    // each triangle once: the conditions are filters of relations
+    for (once <- Seq("a.src < b.src AND b.src < c.src", "a.src < b.dst", "(a.src < c.src OR a.src & c.src > 4)")) {
+      val total = shape("COUNT(*) AS n", s" AND $once")
+      assert(total.reduction.exists(_.isTotal) && total.residuals.isEmpty, once)
+    }
     val others = Seq(
       shape("a.src, COUNT(*) AS n", " GROUP BY a.src"),
-      shape("COUNT(*) AS n", " AND a.src < b.dst"),
+      shape("COUNT(*) AS n", " AND a.src < b.src + c.src"),
       shape("MAX(a.src) AS m"),
       spec(
         "SELECT COUNT(*) AS n FROM e a, e b, e c, e d WHERE a.dst = b.src AND b.dst = c.src AND c.dst = d.src AND d.dst = a.src"

@@ -1,9 +1,9 @@
 package io.joinless.spark.rules.rewrite
 
-import io.joinless.engine.query.JoinTree
+import io.joinless.engine.query.{BagNode, JoinTree}
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.rules.blocks.JoinBlock
-import io.joinless.spark.rules.counts.{Demand, SummedArguments}
+import io.joinless.spark.rules.counts.{Demand, LocalConditions, SummedArguments}
 import io.joinless.spark.rules.extract.StaticSides
 import io.joinless.spark.spec.{BlockShape, NodeId, ReducedBlock, ReductionSpec, SampleSpec, SpecComparison, SqlTexts}
 
@@ -82,11 +82,16 @@ final private[spark] class BlockForms(
   }
 
   /** The ways to count the results for a demand: with arguments added up inside the join if
-    * possible, then without.
+    * possible, then without. Before them, for a cycle, the same with conditions that one relation
+    * can check: only then can a total be kept.
     */
-  private def ways(layout: BlockLayout, demand: Demand): LazyList[Way] =
-    LazyList.from(SummedArguments(layout.block, demand)).map(block => new Way(layoutOf(block), demand.once)) #:::
-      LazyList(new Way(layout, demand.once))
+  private def ways(layout: BlockLayout, demand: Demand): LazyList[Way] = {
+    def summed(layout: BlockLayout) =
+      LazyList.from(SummedArguments(layout.block, demand)).map(block => new Way(layoutOf(block), demand.once)) #:::
+        LazyList(new Way(layout, demand.once))
+    val local = if (tree.isInstanceOf[BagNode]) LazyList.from(LocalConditions(layout.block)) else LazyList.empty
+    local.flatMap(block => summed(layoutOf(block))) #::: summed(layout)
+  }
 
   /** Sums, or numbers of equal results.
     *
