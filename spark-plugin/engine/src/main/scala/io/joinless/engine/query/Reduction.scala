@@ -19,9 +19,9 @@ import scala.collection.immutable.BitSet
   * A query that is not free-connex projects more attributes than requested, as few as possible to
   * make it free-connex; the consumer aggregates over the additional ones.
   *
-  * The total over a cycle of three relations is maintained as a join of three components, whatever
+  * Totals over a cycle of three relations are maintained as a join of three components, whatever
   * hangs on them, each of which projects the two attributes that it shares with the others. Their
-  * top is a bag.
+  * top is a bag. Totals are in all, or per one or two of these attributes.
   *
   * @param output the projected attributes: those requested and those added
   * @param components in the order of their lowest relations; those that project nothing follow the
@@ -143,7 +143,7 @@ object Reduction {
 
   /** The reduction that projects the fewest attributes besides `output`; of several, the one of
     * least height, then of least cost. If more than [[MostTried]] could be projected, all of them
-    * are. Left: the query is cyclic, and not the total over a cycle of three relations.
+    * are. Left: the query is cyclic, and not totals over a cycle of three relations.
     *
     * @param sizes how often each relation changes, relative to the others
     * @param once only whether a projected row has results matters, not how many it has
@@ -175,8 +175,8 @@ object Reduction {
       .getOrElse(throw new IllegalStateException("an acyclic query that projects all join attributes is free-connex"))
   }
 
-  /** The reduction of a query of which only the total is requested, and whose core is a cycle of three
-    * relations. None if the query is another one.
+  /** The reduction of a query of which only totals are requested, at most per two attributes of the
+    * cycle, and whose core is a cycle of three relations. None if the query is another one.
     */
   private def total(
       graph: Hypergraph,
@@ -185,7 +185,8 @@ object Reduction {
       sizes: IndexedSeq[Double],
       once: Boolean
   ): Option[Reduction] =
-    if (output.nonEmpty || once || core.relations.size != 3 || core.attributes.size != 3) None
+    if (once || core.relations.size != 3 || core.attributes.size != 3) None
+    else if (!output.subsetOf(core.attributes) || output.size > 2) None
     else
       for {
         found <- trees(graph, core.attributes, sizes)

@@ -4,45 +4,62 @@ import io.joinless.engine.tuples.IntStack
 import io.joinless.engine.update.DeltaEnumeration
 import io.joinless.engine.view.Annotation
 
-/** The change of the total over a cycle of three components, of whose results nothing is projected:
-  * one result without columns, with the sum of all changes ([[CycleSums]]).
+/** The changes of totals over a cycle of three components ([[CycleSums]]): a result for each key, with
+  * the sum of all changes; without keys, one result.
   *
   * Projected rows change one by one: deletes first, so that no intermediate sum is larger than it
   * must be. Each state in between is that of a legal database.
   */
 final private[reduce] class CycleChanges(join: ReducedJoin) extends SumChanges(join) {
   private[this] val cycle = join.cycle
+  private[this] val keyed = math.max(join.keysOfCycle.relation, 0)
   private[this] val links = new DeltaEnumeration(join.top, IndexedSeq.empty) // its results are never read
   private[this] val delta = new Array[Long](ring.width)
   private[this] val remaining = Array.fill(roots.length)(new IntStack) // touched rows that are not deleted
 
+  /** Only the row of the component that has all keys is set. */
   override val rows: Array[Int] = new Array[Int](roots.length)
 
-  private[this] var emitted = false
+  private[this] val totals = new KeyedChanges(ring)
+  private[this] var applied = false
+  private[this] var next = 0 // of the totals
 
   override def readBefore(into: Array[Long]): Unit =
     throw new IllegalStateException("the total before the batch is not stored")
 
-  override protected def begin(): Unit = emitted = false
+  override protected def begin(): Unit = {
+    applied = false
+    next = 0
+  }
 
-  override protected def seek(): Boolean =
-    if (emitted) { end(); false }
-    else {
-      emitted = true
-      apply()
-      val changes = !Annotation.isZero(element)
-      if (changes) unseen = 1L else end()
-      changes
+  override protected def seek(): Boolean = {
+    if (!applied) apply()
+    while (next < totals.size) {
+      totals.read(next, element)
+      rows(keyed) = totals.row(next)
+      next += 1
+      if (!Annotation.isZero(element)) {
+        unseen = 1L << keyed
+        return true
+      }
     }
+    finish()
+    false
+  }
 
   override protected def skip(): Unit = {
-    if (!emitted) apply()
+    if (!applied) apply()
+    finish()
+  }
+
+  private def finish(): Unit = {
+    totals.clear()
     end()
   }
 
-  /** Applies the batch, and adds up the changes of the total in `element`. */
+  /** Applies the batch, and adds up the changes of totals. */
   private def apply(): Unit = {
-    java.util.Arrays.fill(element, 0L)
+    applied = true
     inTurn(roots(_).touched) { (c, e) =>
       if (roots(c).count(roots(c).key(e)) > 0L && roots(c).signAfter(e) <= 0) change(c, e)
       else remaining(c).push(e)
@@ -74,7 +91,7 @@ final private[reduce] class CycleChanges(join: ReducedJoin) extends SumChanges(j
     val stays = roots(c).signAfter(e) > 0
     roots(c).readChange(e, delta)
     if (!isThere && stays) { links.insert(c, row); links.complete() }
-    if (isThere || stays) cycle.change(c, row, delta, element)
+    if (isThere || stays) cycle.change(c, row, delta, totals)
     if (isThere && !stays) { links.delete(c, row); links.complete() }
     val _ = roots(c).applyChange(e, delta)
     if (isThere != stays) cycle.settle(c, row, if (stays) 1 else -1)

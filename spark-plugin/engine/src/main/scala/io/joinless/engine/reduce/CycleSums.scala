@@ -3,7 +3,8 @@ package io.joinless.engine.reduce
 import io.joinless.engine.algebra.Ring
 import io.joinless.engine.tuples.{IntLists, PagedBytes, Words}
 import io.joinless.engine.view.BagIndexes.{BagMember, RowsByKey}
-import io.joinless.engine.view.{Annotation, BagIndexes, Counters, ViewTree}
+import io.joinless.engine.view.{Annotation, BagIndexes, BlockDef, Counters, ViewTree}
+import scala.collection.immutable.BitSet
 
 /** The sum over all triangles of R(a,b) ⋈ S(b,c) ⋈ T(c,a), changed in O(√N) amortised steps per
   * change of a row: IVM^ε with ε = 1/2 (algorithms A79).
@@ -35,12 +36,16 @@ import io.joinless.engine.view.{Annotation, BagIndexes, Counters, ViewTree}
   * above. Space: linear, plus a pair of each view with a path: at most O(N^1.5), none where no
   * value is heavy.
   *
+  * ''Totals per key'': keys are one or two of the vertices a, b, c. A change of a row that has them
+  * costs the same. One of a row that has not walks the shorter list: each path is of another key.
+  *
   * @param top the three relations as a bag: its indexes are the lists and probes
   * @param elements by relation the element of each of its rows
   */
 final private[reduce] class CycleSums(
     top: ViewTree,
     elements: IndexedSeq[Annotation],
+    keys: CycleKeys,
     ring: Ring,
     counters: Counters
 ) {
@@ -55,18 +60,64 @@ final private[reduce] class CycleSums(
   private[this] var manyRows, fewRows = 0.0 // of a value that becomes heavy, that becomes light
   setBorders()
 
-  /** Adds the change of the sum over all triangles to `total`, and brings the views up to date with
-    * the change `delta` of the row's element. The row is linked, and the element is as before the
-    * change.
+  /** Adds the changes of the totals to `totals`, and brings the views up to date with the change
+    * `delta` of the row's element. The row is linked, and the element is as before the change.
     */
-  def change(relation: Int, row: Int, delta: Array[Long], total: Array[Long]): Unit = {
+  def change(relation: Int, row: Int, delta: Array[Long], totals: KeyedChanges): Unit = {
     val side = sides(relation)
-    addPaths(side, side.second(row), side.first(row))
-    if (!ring.isEmpty(sum, 0)) {
-      ring.multiply(sum, delta, 0)
-      ring.add(total, 0, sum, 0)
+    if (keys.has(relation + 2)) eachPath(side, row) { (first, second) =>
+      Words.copy(delta, 0, term, 0, term.length)
+      side.next.multiply(term, first)
+      side.previous.multiply(term, second)
+      totals.add(key(0, side, row, first), key(1, side, row, first), keyRow(side, row, first, second), term)
+    }
+    else {
+      addPaths(side, side.second(row), side.first(row))
+      if (!ring.isEmpty(sum, 0)) {
+        ring.multiply(sum, delta, 0)
+        totals.add(key(0, side, row, -1), key(1, side, row, -1), keyRow(side, row, -1, -1), sum)
+      }
     }
     changeViews(side, row, delta)
+  }
+
+  /** The i-th key of the triangles of a row, and of a row of the next relation, −1 if no key is
+    * theirs; 0 if there are fewer keys.
+    */
+  private def key(i: Int, side: Side, row: Int, next: Int): Int =
+    if (i >= keys.vertices.length) 0
+    else
+      (keys.vertices(i) - side.relation + 3) % 3 match {
+        case 0 => side.first(row)
+        case 1 => side.second(row)
+        case _ => side.next.second(next)
+      }
+
+  /** A row of the relation `keys.relation` that has the keys of the triangles of these rows, which
+    * are −1 where the keys are those of `row`.
+    */
+  private def keyRow(side: Side, row: Int, next: Int, previous: Int): Int =
+    if (keys.vertices.isEmpty || keys.relation == side.relation) row
+    else if (keys.relation == side.next.relation)
+      if (next >= 0) next else side.next.byFirst.rows.tuple(side.next.byFirst.rows.first(side.second(row)))
+    else if (previous >= 0) previous
+    else side.previous.bySecond.rows.tuple(side.previous.bySecond.rows.first(side.first(row)))
+
+  /** Calls `f` with the rows of the next relation and of the one before of each triangle of a row. */
+  private def eachPath(side: Side, row: Int)(f: (Int, Int) => Unit): Unit = {
+    val (s, t) = (side.next, side.previous)
+    val (from, to) = (side.second(row), side.first(row))
+    if (s.byFirst.rows.count(from) <= t.bySecond.rows.count(to)) s.eachFrom(from) { first =>
+      val second = t.find(s.second(first), to)
+      counters.steps += 1
+      if (second >= 0) f(first, second)
+    }
+    else
+      t.eachTo(to) { second =>
+        val first = s.find(from, t.first(second))
+        counters.steps += 1
+        if (first >= 0) f(first, second)
+      }
   }
 
   /** Sorts the row's first value and, where the number of rows has changed by much, all values. The
@@ -196,7 +247,7 @@ final private[reduce] class CycleSums(
   }
 
   /** A relation of the cycle, between those whose values it leads from and to. */
-  final private class Side(relation: Int) {
+  final private class Side(val relation: Int) {
     private[this] val member: BagMember = bag.members(relation)
     private[this] val element: Annotation = elements(relation)
     private[this] val ids = new Array[Int](bag.attributes)
@@ -274,6 +325,28 @@ final private[reduce] class CycleSums(
     }
 
     def bytes: Long = paths.bytes + heavy.bytes + heavyValues.bytes
+  }
+}
+
+/** The vertices by which totals over a cycle are grouped.
+  *
+  * @param vertices at most two: vertex j is what relation j shares with the one before
+  * @param relation the first one that has all of them
+  */
+final private[reduce] class CycleKeys(val vertices: Array[Int], val relation: Int) {
+
+  /** Whether a vertex, counted around the cycle, is a key. */
+  def has(vertex: Int): Boolean = vertices.contains(vertex % 3)
+}
+
+private[reduce] object CycleKeys {
+
+  /** The keys that are these attributes of the top's relations. */
+  def of(top: BlockDef, attributes: BitSet): CycleKeys = {
+    val edges = top.relations.map(r => BitSet.fromSpecific(r.keys.map(_._1)))
+    val vertices = edges.indices.filter(j => (edges(j) & edges((j + 2) % 3)).subsetOf(attributes)).toArray
+    require(vertices.length == attributes.size && vertices.length < 3, "keys are one or two vertices of the cycle")
+    new CycleKeys(vertices, edges.indexWhere(attributes.subsetOf(_)))
   }
 }
 

@@ -13,17 +13,20 @@ import io.joinless.engine.view.{BlockDef, Lift, ProjectedRows}
   * @param components existential components, each a relation of `top`
   * @param top the join of the components' projected rows: relation i has those of component i.
   *     Components that project the same columns of one input may share an input of the top. As a
-  *     bag: of three components that form a cycle, of which only the total is requested
+  *     bag: of three components that form a cycle, of which only totals are requested
   * @param ring of the aggregated elements
   * @param lifts per relation of the base the contribution of its rows; none if they are counted
   *     only
+  * @param keys where the top is a bag: at most two attributes by which totals are grouped. A result
+  *     then is a row of the first component that has them all; the others' rows are of no meaning
   */
 final case class ReducedDef(
     block: BlockDef,
     components: IndexedSeq[ComponentDef],
     top: BlockDef,
     ring: Ring,
-    lifts: IndexedSeq[Option[Lift]]
+    lifts: IndexedSeq[Option[Lift]],
+    keys: BitSet = BitSet.empty
 ) {
   require(block.inputs.forall(_.retractable), "rows of a reduced join are counted")
   require(top.relations.size == components.size, "one relation of the top per component")

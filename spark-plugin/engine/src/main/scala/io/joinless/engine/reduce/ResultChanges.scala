@@ -8,6 +8,8 @@ private[reduce] object ResultChanges {
   /** The result changes of a join with one component, with a cycle of three, or with a top. */
   def apply(join: ReducedJoin, residuals: IndexedSeq[Residual]): SumChanges =
     if (join.top == null) new ProjectedChanges(join, residuals)
-    else if (join.cycle != null) new CycleChanges(join)
-    else new TopChanges(join, residuals)
+    else if (join.cycle != null) {
+      require(residuals.isEmpty, "totals are of all results")
+      new CycleChanges(join)
+    } else new TopChanges(join, residuals)
 }

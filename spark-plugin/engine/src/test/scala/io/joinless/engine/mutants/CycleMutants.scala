@@ -6,13 +6,14 @@ package io.joinless.engine.mutants
 private[mutants] object CycleMutants {
   private val sums = "reduce/CycleSums.scala"
   private val changes = "reduce/CycleChanges.scala"
+  private val keyed = "reduce/KeyedChanges.scala"
   private val pairs = "reduce/PairElements.scala"
 
   val all: Seq[Mutant] = Seq(
     Mutant(
       "cycle: the other direction",
       sums,
-      "side.second(row), side.first(row))" -> "side.first(row), side.second(row))"
+      "addPaths(side, side.second(row), side.first(row))" -> "addPaths(side, side.first(row), side.second(row))"
     ),
     Mutant("cycle: views are not read", sums, "      side.paths.addTo(sum, from, to)\n" -> ""),
     Mutant(
@@ -56,6 +57,23 @@ private[mutants] object CycleMutants {
       sums,
       "alike <- sides if alike.byFirst eq side.byFirst" -> "alike <- Seq(side)"
     ),
+    Mutant(
+      "cycle: keys that a row lacks are its own",
+      sums,
+      "if (keys.has(relation + 2)) eachPath" -> "if (false) eachPath"
+    ),
+    Mutant("cycle: the row of another key", sums, "case 0 => side.first(row)" -> "case 0 => side.second(row)"),
+    Mutant(
+      "cycle: rows of one relation for all keys",
+      sums,
+      "keys.vertices.isEmpty || keys.relation == side.relation" -> "true"
+    ),
+    Mutant("cycle: a path without its second row", sums, "      side.previous.multiply(term, second)\n" -> ""),
+    Mutant(
+      "cycle: one change for two keys",
+      keyed,
+      "PairElements.pack(first, second)" -> "PairElements.pack(first, 0)"
+    ),
     Mutant("cycle: values stay heavy", sums, "if (length < fewRows) move" -> "if (length < 0) move"),
     Mutant("cycle: pairs without paths are kept", pairs, "      val _ = index.release(pair)\n" -> ""),
     Mutant("cycle: a pair is one key", pairs, "first.toLong << 32 | second & 0xffffffffL" -> "first.toLong + second"),
@@ -70,6 +88,6 @@ private[mutants] object CycleMutants {
       "if (isThere || stays) cycle" -> "if (isThere != stays) cycle"
     ),
     Mutant("cycle: what remains is applied again", changes, "    remaining.foreach(_.clear())\n" -> ""),
-    Mutant("cycle: the total of the batch before", changes, "    java.util.Arrays.fill(element, 0L)\n" -> "")
+    Mutant("cycle: the totals of the batch before", changes, "    totals.clear()\n" -> "")
   )
 }

@@ -65,7 +65,9 @@ class ReducedQuerySpec extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
     def refused(graph: Hypergraph, output: BitSet = all, once: Boolean = false) =
       Reduction.best(graph, output, once).isLeft
-    assert(refused(triangle, output = BitSet(0)) && refused(triangle, once = true))
+    for (keys <- Seq(BitSet(0), BitSet(1, 2))) assert(best(triangle, keys).top == found.top)
+    assert(refused(triangle, output = BitSet(0, 1, 2)) && refused(triangle, once = true))
+    assert(refused(Hypergraph(triangle.edges :+ BitSet(2, 3)), output = BitSet(3)))
     assert(refused(ShapesOfQueries.cycle(4)) && refused(ShapesOfQueries.clique(4)) && refused(ShapesOfQueries.dumbbell))
     assert(refused(Hypergraph(triangle.edges.map(_ + 5)))) // an attribute of all three
     assert(refused(Hypergraph(triangle.edges :+ BitSet(7)))) // a cross product
@@ -136,7 +138,7 @@ class ReducedQuerySpec extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(pairs.components(1).tree.notation("e" + _, "x" + _) === "e1·e2·e3")
     // if results are counted, components stay separate
     assert(projections(best(network, BitSet(1, 3))).size === 3)
-    assert(Reduction.best(cycle(3), BitSet(0)).isLeft)
+    assert(Reduction.best(cycle(4), BitSet(0)).isLeft)
   }
 
   test("a query of many relations is reduced at once") {

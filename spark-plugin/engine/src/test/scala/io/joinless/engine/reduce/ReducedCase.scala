@@ -6,7 +6,7 @@ import scala.util.Random
 
 import io.joinless.engine.algebra.{ExactSums, Ring}
 import io.joinless.engine.oracle.{Case, Generators, Rows}
-import io.joinless.engine.query.{BagNode, Hypergraph, Reduction, RelationNode}
+import io.joinless.engine.query.{BagNode, GyoReduction, Hypergraph, Reduction, RelationNode}
 import io.joinless.engine.tuples.{KeyField, ProjectedField, RowProjection, TupleArena}
 import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, Lift, RelationDef}
 
@@ -43,9 +43,28 @@ final case class ReducedCase(
   /** Whether only the total over a cycle is emitted, as one result without rows. */
   val isTotal: Boolean = reduction.top.isInstanceOf[BagNode]
 
-  /** A result as the rows of all components, by their ids. */
+  /** The first component that projects all keys of a total. */
+  private def keyed: Int = reduction.components.indexWhere(c => requested.subsetOf(c.projected))
+
+  /** The values of a component's rows, by what is stored of them. */
+  private lazy val stocks: IndexedSeq[Map[IndexedSeq[Long], Map[Int, Option[Long]]]] =
+    reduction.components.indices.map { c =>
+      ComponentDef.atRoot(reduction.components(c).tree).flatMap { r =>
+        of.inputs(of.relations(r).input).rows.map { row =>
+          val values = projected(c).map(x => x -> row(column(r, x))).toMap
+          words(c, values) -> values
+        }
+      }.toMap
+    }
+
+  /** A result as the rows of all components, by their ids; a total by the values of its keys. */
   def key(join: ReducedJoin, rows: Array[Int]): IndexedSeq[IndexedSeq[Long]] =
-    if (isTotal) IndexedSeq.empty else reduction.components.indices.map(c => values(join.projectedRows(c), rows(c)))
+    if (!isTotal) reduction.components.indices.map(c => values(join.projectedRows(c), rows(c)))
+    else if (requested.isEmpty) IndexedSeq.empty
+    else keyOf(stocks(keyed)(values(join.projectedRows(keyed), rows(keyed))))
+
+  private def keyOf(values: Int => Option[Long]): IndexedSeq[IndexedSeq[Long]] =
+    requested.toIndexedSeq.map(values(_).toIndexedSeq)
 
   private def isVariable(vertex: Int): Boolean =
     if (vertex < attributes) of.attributes(vertex).variable
@@ -95,7 +114,7 @@ final case class ReducedCase(
       reduction.top
     )
     val rowLifts = of.relations.indices.map(r => Option.when(lifts)(new ReducedCase.Values(r): Lift))
-    ReducedDef(of.block, components, top, ring, rowLifts)
+    ReducedDef(of.block, components, top, ring, rowLifts, if (isTotal) requested else BitSet.empty)
   }
 
   /** The words of a component's projected row, from the row of one of its relations that has all of
@@ -111,7 +130,7 @@ final case class ReducedCase(
     (0 until arena.words(row)).map(i => arena.page(row)(arena.start(row) + i))
 
   /** The oracle: nested loops, from scratch. Maps each result, as the rows of all components, to
-    * its element. A total is one result without rows, unless it is over no results.
+    * its element. Totals are results by their keys.
     */
   def result(multiplicity: Array[Array[Long]]): Map[IndexedSeq[IndexedSeq[Long]], IndexedSeq[Long]] = {
     val parts = reduction.components.indices.map(c => part(c, multiplicity))
@@ -123,7 +142,7 @@ final case class ReducedCase(
         element: IndexedSeq[Long]
     ): Unit =
       if (c == parts.size) {
-        val key = if (isTotal) IndexedSeq.empty else rows
+        val key = if (isTotal) keyOf(bound) else rows
         found(key) = found.getOrElse(key, IndexedSeq(0L, 0L, 0L)).zip(element).map { case (a, b) => a + b }
       } else
         for ((values, more) <- parts(c) if values.forall { case (x, v) => bound.get(x).forall(_ == v) })
@@ -187,7 +206,9 @@ object ReducedCase {
   def drawTotal(seed: Long): ReducedCase = {
     val drawn = shuffled(Generators.drawTotal(seed), new Random(seed))
     val query = drawn.copy(inputs = drawn.inputs.map(_.copy(retractable = true)), residuals = IndexedSeq.empty)
-    ReducedCase(query, BitSet.empty, IndexedSeq.empty, IndexedSeq.fill(query.relations.size)(false))
+    val corners = GyoReduction.reduce(query.graph).left.toOption.get.attributes.toIndexedSeq
+    val keys = BitSet.fromSpecific(new Random(seed).shuffle(corners).take((seed % 3).toInt))
+    ReducedCase(query, keys, IndexedSeq.empty, IndexedSeq.fill(query.relations.size)(false))
   }
 
   /** The case with the columns of its inputs in a random order. */

@@ -50,7 +50,7 @@ final class ReducedRun(query: ReducedCase) {
         results += 1
         val key = query.key(join, batch.rows)
         val sum = emitted.getOrElse(key, IndexedSeq(0L, 0L, 0L)).zip(batch.element).map { case (a, b) => a + b }
-        if (key.size == 1) { // one component
+        if (query.reduction.components.size == 1) {
           batch.readBefore(counted)
           val right = current.getOrElse(key, IndexedSeq(0L, 0L, 0L))
           if (emitted.contains(key)) wrong = Some(s"$key is emitted twice")

@@ -60,7 +60,12 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
   def update: String =
     if (reduction.isTotal) {
       val further = if (reduction.components.forall(_.children.isEmpty)) "" else " of the cycle"
-      s"O(sqrt(N)) amortised per change$further, and never more than one step per row of the shorter of two lists"
+      val shorter = "one step per row of the shorter of two lists"
+      val without = reduction.components.indices.filterNot(c => vertices.projected.subsetOf(reduction.projected(c)))
+      val others = without.flatMap(reduction.components(_).relations).sorted.map(relations)
+      val walk =
+        if (others.isEmpty) s"and never more than $shorter" else s"$shorter for one of ${others.mkString(" or ")}"
+      s"O(sqrt(N)) amortised per change$further, $walk"
     } else if (reduction.components.forall(_.height == 1)) ViewTreeFacts.PerChange
     else if (reduction.once)
       "one step per row of a relation when the key below it is inserted or deleted, O(1) amortised while rows are only inserted"

@@ -1,8 +1,10 @@
 package io.joinless.spark.spec
 
+import scala.collection.immutable.BitSet
+
 import io.joinless.engine.algebra.{Counts, ExactSums, Ring}
 import io.joinless.engine.view.Lift
-import io.joinless.engine.query.{Reduction, RelationNode}
+import io.joinless.engine.query.{BagNode, Reduction, RelationNode}
 import io.joinless.engine.reduce.{ComponentDef, ReducedDef}
 import io.joinless.engine.tuples.ProjectedField
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
@@ -50,7 +52,8 @@ final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
     }
     def place(of: ColumnRef): ColumnRef = {
       val vertex = vertices.of(of)
-      val component = reduction.components.indices.find(reduction.projected(_)(vertex)).get
+      val together = if (reduction.isTotal) vertices.projected else BitSet(vertex)
+      val component = reduction.components.indices.find(c => together.subsetOf(reduction.projected(c))).get
       ColumnRef(component, projected(component).indexOf(vertex))
     }
     BlockSpec(
@@ -76,7 +79,8 @@ final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
     },
     RowCodec.blockDef(top),
     ring,
-    shape.relations.indices.map(lift)
+    shape.relations.indices.map(lift),
+    if (reduction.isTotal) vertices.projected else BitSet.empty
   )
 
   /** Per sum, the number of words of its value; 0 where only the results that have all factors are
@@ -128,7 +132,7 @@ final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
     ProjectedField(vertices.ordinal(relation, vertex), !UnsafeRow.isFixedLength(dataType), dataWords)
   }
 
-  /** Different rows of the block can look equal: only their total is emitted, or the projection reads
+  /** Different rows of the block can look equal: only totals are emitted, or the projection reads
     * several relations, or not all columns are projected, or only keys are, of rows that are
     * separate where results are enumerated.
     */
@@ -142,7 +146,7 @@ final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
 
 object ReducedBlock {
 
-  /** The best way to count a block's results; None where the block is cyclic, and not the total over a
+  /** The best way to count a block's results; None where the block is cyclic, and not totals over a
     * cycle of three relations.
     *
     * @param sizes expected rows per relation
@@ -150,7 +154,9 @@ object ReducedBlock {
     */
   def best(shape: BlockShape, sizes: IndexedSeq[Double], once: Boolean): Option[ReducedBlock] = {
     val vertices = ReducedVertices(shape)
-    Reduction.best(vertices.graph, vertices.projected, sizes, once).toOption.map { found =>
+    // totals are not of results that pass further conditions
+    def isPossible(found: Reduction) = shape.residuals.isEmpty || !found.top.isInstanceOf[BagNode]
+    Reduction.best(vertices.graph, vertices.projected, sizes, once).toOption.filter(isPossible).map { found =>
       ReducedBlock(shape, ReductionSpec(found.components.map(_.tree), found.top))
     }
   }

@@ -25,7 +25,9 @@ final case class ReductionSpec(
     failures: IndexedSeq[SumSpec] = IndexedSeq.empty
 ) {
 
-  /** Only the total is maintained, through a cycle of three components. */
+  /** Only totals are maintained, through a cycle of three components: in all, or per one or two of
+    * its attributes.
+    */
   def isTotal: Boolean = top.isInstanceOf[BagNode]
 
   /** The vertices that a component projects. */
@@ -102,8 +104,8 @@ object ReductionSpec extends BlockProperty[Option[ReductionSpec]]("reduction", d
     else if (reduction.components.flatMap(_.relations).sorted != graph.edges.indices)
       Some("its components do not have each relation once")
     else if (tops.map(_._1).sorted != components) Some("the tree of components does not have each once")
-    else if (reduction.isTotal && (vertices.projected.nonEmpty || reduction.once || !isCycle(reduction)))
-      Some("a bag of components is the total over a cycle of three")
+    else if (reduction.isTotal && !areTotals(reduction, block))
+      Some("a bag of components has totals over a cycle of three, per at most two of its attributes")
     else {
       val projected = components.map(reduction.projected)
       val trees = components.flatMap(c =>
@@ -123,11 +125,15 @@ object ReductionSpec extends BlockProperty[Option[ReductionSpec]]("reduction", d
     }
   }
 
-  /** Whether three components share one vertex with each other, and no others. */
-  private def isCycle(reduction: ReductionSpec): Boolean = {
+  /** Whether three components share one vertex with each other, and no others, and at most two of
+    * these are projected.
+    */
+  private def areTotals(reduction: ReductionSpec, block: BlockCore): Boolean = {
     val projected = reduction.components.indices.map(reduction.projected)
-    projected.size == 3 && projected.forall(_.size == 2) && reduction.top.attributes.size == 3 &&
-    projected.distinct.size == 3
+    val keys = ReducedVertices(block).projected
+    projected.size == 3 && projected.forall(_.size == 2) && projected.distinct.size == 3 &&
+    reduction.top.attributes.size == 3 && keys.size <= 2 && keys.subsetOf(reduction.top.attributes) &&
+    block.residuals.isEmpty && !reduction.once
   }
 
   /** Whether the factors of a sum are stored numbers. */

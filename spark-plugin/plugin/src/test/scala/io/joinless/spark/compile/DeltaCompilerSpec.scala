@@ -150,10 +150,18 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
       val total = shape("COUNT(*) AS n", s" AND $once")
       assert(total.reduction.exists(_.isTotal) && total.residuals.isEmpty, once)
     }
+    val perVertex = shape("b.dst, COUNT(*) AS n", " GROUP BY b.dst")
+    val perEdge = shape("a.src, a.dst, COUNT(*) AS n, SUM(c.src) AS s", " GROUP BY a.src, a.dst")
+    assert(Seq(perVertex, perEdge).forall(_.reduction.exists(_.isTotal)))
+    val walks = "one step per row of the shorter of two lists for one of"
+    for ((total, others) <- Seq(perVertex -> "a", perEdge -> "b or c"))
+      assert(JoinTreeText(BlockSpec(total, IndexedSeq.fill(3)(1))).contains(
+        s"O(sqrt(N)) amortised per change, $walks $others"
+      ))
     val others = Seq(
-      shape("a.src, COUNT(*) AS n", " GROUP BY a.src"),
+      shape("a.src, b.src, c.src, COUNT(*) AS n", " GROUP BY a.src, b.src, c.src"),
       shape("COUNT(*) AS n", " AND a.src < b.src + c.src"),
-      shape("MAX(a.src) AS m"),
+      shape("a.src + b.src AS x, COUNT(*) AS n", " GROUP BY a.src + b.src + c.src, a.src + b.src"),
       spec(
         "SELECT COUNT(*) AS n FROM e a, e b, e c, e d WHERE a.dst = b.src AND b.dst = c.src AND c.dst = d.src AND d.dst = a.src"
       )

@@ -259,7 +259,8 @@ class StateFormatSpec extends AnyFunSuite {
     assert(reduced(r => r.copy(components = IndexedSeq(r.components(1), r.components(0), r.components(2)))))
     assert(reduced(r => r.copy(top = BagNode(BitSet(0, 1), r.top.asInstanceOf[BagNode].children))))
     assert(reduced(r => r.copy(components = r.components.updated(0, BagNode(BitSet(0, 1), IndexedSeq.empty)))))
-    assert(refused(_.copy(output = IndexedSeq(ColumnRef(0, 0)))))
+    assert(!refused(_.copy(output = IndexedSeq(ColumnRef(0, 0)))))
+    assert(refused(_.copy(output = IndexedSeq(ColumnRef(0, 0), ColumnRef(0, 1), ColumnRef(1, 1)))))
   }
 
   test("a spec that contradicts itself is refused") {

@@ -58,7 +58,9 @@ final private[steps] class JoinWords(shape: BlockShape, input: Int => Step) {
         val by = sample.by.toSeq.map(x => shape.attributes(x).name)
         s"Sample of ${sample.size} rows${if (by.isEmpty) "" else by.mkString(" per ", ", ", "")} of the join"
       case None if shape.reduction.exists(_.once) => s"$kind (equal results once)"
-      case None if isTotal => s"$kind (only the total is kept)"
+      case None if isTotal =>
+        val kept = if (shape.output.isEmpty) "the total is" else "totals are"
+        s"$kind (only $kept kept)"
       case None if shape.reduction.isDefined => s"$kind (equal results are counted)"
       case None => kind
     }
@@ -107,11 +109,14 @@ final private[steps] class JoinWords(shape: BlockShape, input: Int => Step) {
     }
   }
 
-  /** Only the total is maintained, through a cycle. */
+  /** Only totals are maintained, through a cycle. */
   private def isTotal: Boolean = shape.reduction.exists(_.isTotal)
 
   private def cost: String = if (isTotal) {
-    val paths = "O(sqrt(N)) for N stored rows"
+    val root = "O(sqrt(N)) for N stored rows"
+    val paths =
+      if (shape.output.isEmpty) root
+      else s"$root, one step per row of the shorter of two lists where the changed row lacks a grouping column"
     if (walks.nonEmpty) s"$paths, $reads" else paths
   } else if (shape.isBag) intersection
   else {
