@@ -62,6 +62,7 @@ def marks(spark: SparkSession, folder: Path, called: Answers) -> None:
     called["rows"] = joinless.rows(stream("_change_type STRING, x INT"))
     timed = stream("ts TIMESTAMP, x INT").withWatermark("ts", "1 minute")
     called["expire"] = joinless.expire(timed, "ts", datetime.timedelta(hours=1))
+    called["key"] = joinless.key(stream("shop INT, id INT, city STRING"), ["shop", "id"])
     called["latest"] = joinless.latest(stream("shop INT, id INT, at INT"), ["shop", "id"], "at")
     records = stream("key STRING, value STRING, offset BIGINT")
     called["debezium"] = joinless.debezium(records, "id BIGINT, city STRING", key="id", added=["city"])

@@ -6,7 +6,7 @@
 
 from joinless import changes as _changes
 from joinless.apply import apply_changes
-from joinless.changes import changelog, enumerate_deltas, enumerate_full, expire, latest, rows
+from joinless.changes import changelog, enumerate_deltas, enumerate_full, expire, key, latest, rows
 from joinless.demand import count, page, sample
 from joinless.drop import drop
 from joinless.errors import (
@@ -60,6 +60,7 @@ __all__ = [
     "evolve",
     "expire",
     "explain",
+    "key",
     "latest",
     "lookup",
     "materialize",

@@ -102,6 +102,11 @@ def expire(df: DataFrame, column: str, after: str) -> DataFrame:
     return DataFrame(_api(df, "joinless.expire").expire(df._jdf, column, after), df.sparkSession)
 
 
+def key(df: DataFrame, columns: list[str]) -> DataFrame:
+    """Returns the rows of `df`, of which at most one has the same values in these columns."""
+    return DataFrame(_api(df, "joinless.key").key(df._jdf, columns), df.sparkSession)
+
+
 def table(session: SparkSession, name: str) -> DataFrame:
     """The Delta table of this name as it changes."""
     return DataFrame(_installed(session, "joinless.table").table(session._jsparkSession, name), session)

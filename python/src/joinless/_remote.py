@@ -137,6 +137,11 @@ def expire(df: DataFrame, column: str, after: str) -> DataFrame:
     return _called("expire", [df], in_sql(column), in_sql(after))
 
 
+def key(df: DataFrame, columns: list[str]) -> DataFrame:
+    """The rows of `df`, of which at most one has the same values in these columns."""
+    return _called("key", [df], _columns(columns))
+
+
 def table(session: SparkSession, name: str) -> DataFrame:
     """The Delta table of this name as it changes."""
     return _select(session, f"joinless_table({_braces(in_sql(name))})", {})

@@ -131,6 +131,46 @@ def expire(df: DataFrame, column: str, after: str | timedelta) -> DataFrame:
     return _door.of(df, "joinless.expire").expire(df, column, after)
 
 
+def key(df: DataFrame, columns: str | Sequence[str]) -> DataFrame:
+    """Returns the rows of a streaming DataFrame, and says that some columns determine a row.
+
+    At most one row has the same values in these columns, at any time. Each batch is checked. A
+    second row of a key fails the batch, also one that is equal to the first: the error is
+    ``JOINLESS_KEY_VIOLATION``, and has the relation, the key and its values. Nothing of the batch
+    is applied. Started again with corrected rows, the query goes on after the last complete batch.
+
+    The changes of a batch are netted before: a row of a changelog that is deleted and inserted with
+    other values is an update. A row of an append-only stream is never replaced. NULL is a value as
+    others are.
+
+    >>> people = spark.readStream.schema("id INT, city STRING").json(folder)
+    >>> joinless.key(people, ["id"]).createOrReplaceTempView("people")
+    >>> spark.table("people").columns
+    ['id', 'city']
+
+    The state has one entry per key, with its row, beside what joins store. In SQL:
+    ``SELECT * FROM key(TABLE(people), id)``, with several columns ``key(TABLE(people), (shop, id))``.
+
+    Args:
+        df: an append-only stream, a `changelog`, or a query over them. A watermark and `expire`
+            stand below the key.
+        columns: the columns of the key. Their types can be compared.
+
+    Returns:
+        A streaming DataFrame with the columns of `df`. Write a query over it through
+        `incrementalEnumerate`; without it the start of the query fails with ``JOINLESS_KEY``.
+
+    Raises:
+        AnalysisException: ``JOINLESS_KEY`` if a column does not exist, is given twice or cannot be
+            compared, or if there is a key already; ``JOINLESS_NOT_STREAMING`` if `df` reads no
+            stream.
+        TypeError, ValueError: an argument of another type or value.
+        ExtensionNotInstalledError: the session runs without Joinless.
+    """
+    given = _arguments.some_columns("joinless.key", "columns", columns)
+    return _door.of(df, "joinless.key").key(df, given)
+
+
 def latest(df: DataFrame, key: str | Sequence[str], order: str | Sequence[str]) -> DataFrame:
     """Returns the newest row of each key of an upsert stream.
 

@@ -67,6 +67,10 @@ object PythonApi {
     */
   def expire(df: Dataset[_], column: String, after: String): DataFrame = Changes.expire(df.toDF(), column, after)
 
+  /** The rows of `df`, a changelog or not, of which at most one has the same values in these columns.
+    */
+  def key(df: Dataset[_], columns: java.util.List[String]): DataFrame = Changes.key(df.toDF(), columns.asScala.toSeq)
+
   /** A sample that is kept of the rows of the query `df`: `size` of them, each as likely as the
     * others.
     */

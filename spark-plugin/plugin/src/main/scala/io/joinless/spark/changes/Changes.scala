@@ -4,7 +4,7 @@ import scala.util.control.NonFatal
 
 import io.joinless.spark.errors.{JoinlessErrors, Suggestion}
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.marks.{ChangeColumn, ChangeFeeds, Changelog, DeltaOutput, SampleOf, TakenAsRows}
+import io.joinless.spark.plans.marks.{ChangeColumn, ChangeFeeds, Changelog, DeltaOutput, KeyedRows, SampleOf, TakenAsRows}
 import io.joinless.spark.plans.values.{ChangeTypes, DeltaForm}
 import io.joinless.spark.spec.TimeSpec
 import org.apache.spark.sql.DataFrame
@@ -68,28 +68,53 @@ object Changes {
   /** A resolved plan with the mark of `sample`. */
   def sampling(plan: LogicalPlan, size: Long, seed: Long, by: Option[Seq[String]]): LogicalPlan = {
     if (size <= 0 || size > MaxSample) throw JoinlessErrors.sampleSize(size.toString, MaxSample)
-    SampleOf(plan, size.toInt, seed, by.fold(Seq.empty[Attribute])(grouping(plan, _)))
+    SampleOf(plan, size.toInt, seed, by.fold(Seq.empty[Attribute])(ofGroups(plan, _)))
   }
 
-  /** The columns that are named as those by which rows are grouped; refuses names that are none. */
-  private def grouping(plan: LogicalPlan, names: Seq[String]): Seq[Attribute] = {
+  /** The columns of a sample's groups. */
+  private def ofGroups(plan: LogicalPlan, names: Seq[String]): Seq[Attribute] =
+    grouping(plan, names)((subclass, more) => throw JoinlessErrors.sampleBy(subclass, more: _*))
+
+  /** The rows of `df`, a changelog or not, of which at most one has the same values in these
+    * columns.
+    */
+  def key(df: DataFrame, columns: Seq[String]): DataFrame = of(df) {
+    Plans.dataFrame(df, keyed(Plans.analyzed(df), columns))
+  }
+
+  /** A resolved plan with the mark of `key`. */
+  def keyed(plan: LogicalPlan, columns: Seq[String]): LogicalPlan = {
+    val source = SourceNames.of(plan)
+    def refused(subclass: String, more: Seq[(String, String)]) =
+      throw JoinlessErrors.key(subclass, ("source" -> source) +: more: _*)
+    plan.collectFirst { case known: KeyedRows =>
+      refused("TWICE", Seq("known" -> known.key.map(_.name).mkString(", ")))
+    }
+    KeyedRows(plan, grouping(plan, columns)((subclass, more) => refused(subclass, more)), source)
+  }
+
+  /** The columns that are named as those by which rows are grouped.
+    *
+    * @param refused throws the error of names that are none, by its subclass and parameters
+    */
+  private def grouping(plan: LogicalPlan, names: Seq[String])(
+      refused: (String, Seq[(String, String)]) => Nothing
+  ): Seq[Attribute] = {
     val all = plan.output.map(_.name)
-    if (names.isEmpty) throw JoinlessErrors.sampleBy("NO_COLUMNS", "columns" -> all.mkString(", "))
+    val listed = "columns" -> all.mkString(", ")
+    if (names.isEmpty) refused("NO_COLUMNS", Seq(listed))
     val columns = names.map { name =>
       find(plan, name)(
-        throw JoinlessErrors.sampleBy(
+        refused(
           "COLUMN_NOT_FOUND",
-          "column" -> name,
-          "columns" -> all.mkString(", "),
-          "suggestion" -> Suggestion.sentence(name, all)
+          Seq("column" -> name, listed, "suggestion" -> Suggestion.sentence(name, all))
         ),
-        throw JoinlessErrors.sampleBy("COLUMN_AMBIGUOUS", "column" -> name)
+        refused("COLUMN_AMBIGUOUS", Seq("column" -> name))
       )
     }
-    columns.diff(columns.distinct).headOption
-      .foreach(twice => throw JoinlessErrors.sampleBy("COLUMN_TWICE", "column" -> twice.name))
+    columns.diff(columns.distinct).headOption.foreach(twice => refused("COLUMN_TWICE", Seq("column" -> twice.name)))
     columns.find(a => !KeyBytes.comparable(a.dataType)).foreach { a =>
-      throw JoinlessErrors.sampleBy("COLUMN_TYPE", "column" -> a.name, "type" -> a.dataType.sql)
+      refused("COLUMN_TYPE", Seq("column" -> a.name, "type" -> a.dataType.sql))
     }
     columns
   }
@@ -104,6 +129,7 @@ object Changes {
     /** Refuses the request with this subclass of the error, and more parameters for its text. */
     def refused(subclass: String, more: (String, String)*) =
       throw JoinlessErrors.expiry(subclass, column, source, more: _*)
+    if (plan.exists(_.isInstanceOf[KeyedRows])) throw JoinlessErrors.key("BELOW", "source" -> source)
     if (plan.exists { case changelog: Changelog => changelog.expiry.isDefined; case _ => false }) refused("TWICE")
     val names = plan.output.map(_.name)
     val time = find(plan, column)(

@@ -7,6 +7,7 @@ import io.joinless.spark.plans.marks.{
   UnresolvedChangelog,
   UnresolvedDeltaOutput,
   UnresolvedExpiry,
+  UnresolvedKey,
   UnresolvedLatest,
   UnresolvedSample
 }
@@ -129,6 +130,9 @@ object ResolveDeltaOutput extends Rule[LogicalPlan] {
       mustStream(child)
       Changes.changelog(child, column)
     case UnresolvedLatest(child, key, order) if child.resolved => Latest(child, key, order)
+    case UnresolvedKey(child, key) if child.resolved =>
+      mustStream(child)
+      Changes.keyed(child, key)
     case UnresolvedExpiry(child, column, after) if child.resolved =>
       mustStream(child)
       Changes.expiring(child, column, after)

@@ -1,7 +1,7 @@
 package io.joinless.spark.changes
 
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.marks.{Changelog, DeltaOutput, MaskedStream}
+import io.joinless.spark.plans.marks.{Changelog, DeltaOutput, KeyedRows, MaskedStream}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext
 import org.apache.spark.sql.catalyst.expressions.{FunctionTableSubqueryArgumentExpression, SubqueryExpression}
@@ -42,7 +42,7 @@ final class MaskStreams(session: SparkSession) extends Rule[LogicalPlan] {
     */
   private def masked(plan: LogicalPlan): LogicalPlan = plan match {
     case masked: MaskedStream => masked
-    case _: Changelog | _: EventTimeWatermark | _: DeltaOutput if plan.isStreaming => MaskedStream(plan)
+    case _: Changelog | _: EventTimeWatermark | _: DeltaOutput | _: KeyedRows if plan.isStreaming => MaskedStream(plan)
     case leaf if leaf.children.isEmpty => if (leaf.isStreaming) MaskedStream(leaf) else leaf
     case other => other.mapChildren(masked)
   }

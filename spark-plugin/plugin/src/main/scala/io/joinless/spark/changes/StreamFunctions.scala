@@ -8,6 +8,7 @@ object StreamFunctions {
     LatestInSql.description,
     Expire.description,
     IncrementalEnumerate.description,
+    KeyInSql.description,
     SampleInSql.description
   )
 }

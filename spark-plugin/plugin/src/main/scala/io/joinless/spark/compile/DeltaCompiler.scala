@@ -10,6 +10,7 @@ import io.joinless.spark.plans.marks.{
   ChangeFeeds,
   Changelog,
   DeltaOutput,
+  KeyedRows,
   ReadOnce,
   SampleOf,
   TakenAsRows
@@ -90,6 +91,7 @@ final class DeltaCompiler(
       compiled.collectFirst { case unmarked @ (_: Changelog | _: SampleOf) => unmarked }.foreach { unmarked =>
         throw JoinlessErrors.retractionsNotRepresentable(unmarked.output.map(_.name).mkString(", "))
       }
+      compiled.collectFirst { case rows: KeyedRows => throw JoinlessErrors.key("NO_CHANGES", "source" -> rows.source) }
       compiled
     }
   }
@@ -145,7 +147,8 @@ final class DeltaCompiler(
           Subqueries.named(optimized(template, emission)),
           recorded.toSeq.flatMap(_.orders(taken.places))
         )
-      sampled = new SampledRows(conf.severalCells, recordedBlocks).merged(restored)
+      keyed = DeclaredKeys.checked(restored, emission)
+      sampled = new SampledRows(conf.severalCells, recordedBlocks).merged(keyed)
       ordered <- new OrderedRows(taken.isChangelog, emission).grouped(emission.literals(sampled, taken.isChangelog))
       inner <- new MatchJoins(emission, taken.random).inner(emission.nested(ordered))
       reads = Reads(ColumnOrder.of(restored), emission.timesRead(ordered), emission.readsSeveralTimes(inner))
@@ -460,13 +463,13 @@ object DeltaCompiler {
 
   /** Whether the plan requests changes, or has rows that are deleted: of a changelog or a sample. */
   def hasMarks(plan: LogicalPlan): Boolean = plan.exists {
-    case _: Changelog | _: SampleOf | _: DeltaOutput => true
+    case _: Changelog | _: KeyedRows | _: SampleOf | _: DeltaOutput => true
     case _ => false
   }
 
   /** Whether the plan has rows that are deleted, where no changes are requested. */
   def reads(plan: LogicalPlan): Boolean = plan match {
-    case _: Changelog | _: SampleOf | _: ReadOnce => true
+    case _: Changelog | _: KeyedRows | _: SampleOf | _: ReadOnce => true
     case _: DeltaOutput => false
     case other => other.children.exists(reads)
   }

@@ -104,6 +104,27 @@ object JoinlessErrors {
   def retractionsNotRepresentable(columns: String): JoinlessAnalysisException =
     analysis("JOINLESS_RETRACTIONS_NOT_REPRESENTABLE", "columns" -> columns)
 
+  /** A key cannot be declared.
+    *
+    * @param subclass the fault of the columns, or of the query
+    */
+  def key(subclass: String, parameters: (String, String)*): JoinlessAnalysisException =
+    analysis(s"JOINLESS_KEY.$subclass", parameters: _*)
+
+  /** Several rows of a relation have the same values in the columns of its key.
+    *
+    * @param key the columns, and `values` theirs, as text
+    * @param rows how many rows have them
+    */
+  def keyViolation(relation: String, key: Seq[String], values: String, rows: Long): JoinlessRuntimeException =
+    runtime(
+      "JOINLESS_KEY_VIOLATION",
+      "relation" -> relation,
+      "key" -> key.mkString(", "),
+      "values" -> values,
+      "rows" -> rows.toString
+    )
+
   /** A sample is requested of a size that it cannot have.
     *
     * @param most the greatest size; the least is 1

@@ -15,7 +15,7 @@ import io.joinless.spark.exec.{
 import io.joinless.spark.exec.groups.GroupsExec
 import io.joinless.spark.explain.ViewTreePlan
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.marks.{Changelog, DeltaOutput}
+import io.joinless.spark.plans.marks.{Changelog, DeltaOutput, KeyedRows}
 import io.joinless.spark.plans.nodes.{
   DeltaRows,
   Groups,
@@ -54,6 +54,7 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
     case RowWindows(child, windows, output) => RowWindowsExec(windows, output, planLater(child)) :: Nil
     case KeyedRecords(child, columns) => KeyedRecordsExec(columns, planLater(child)) :: Nil
     case Changelog(child, _, _, _, _) => MarkExec("Changelog", plan.output, planLater(child)) :: Nil
+    case KeyedRows(child, _, _) => MarkExec("KeyedRows", plan.output, planLater(child)) :: Nil
     case Project(list, DeltaOutput(child)) => MarkExec("DeltaOutput", list.map(_.toAttribute), planLater(child)) :: Nil
     case DeltaOutput(child) => MarkExec("DeltaOutput", plan.output, planLater(child)) :: Nil
     case _ => Nil

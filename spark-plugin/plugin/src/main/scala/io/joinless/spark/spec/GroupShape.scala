@@ -91,5 +91,8 @@ object FunctionKind {
   /** The arguments by their side and time, of which an as-of join reads few per change. */
   case object AsOf extends FunctionKind("asof")
 
-  val all: Seq[FunctionKind] = Seq(Counted, Summed, Least, Greatest, Best, Recomputed, AsOf)
+  /** The only row of a declared key. */
+  case object Only extends FunctionKind("only")
+
+  val all: Seq[FunctionKind] = Seq(Counted, Summed, Least, Greatest, Best, Recomputed, AsOf, Only)
 }

@@ -3,7 +3,7 @@ package io.joinless.spark.compile.streams
 import io.joinless.spark.compile.template.DeltaScope
 import io.joinless.spark.plans.nodes.Groups
 import io.joinless.spark.plans.reasons.Reason
-import io.joinless.spark.plans.values.{AnyOf, AsOfRows, BestRows, DeltaForm, FunctionOfRows, GroupFunction}
+import io.joinless.spark.plans.values.{AnyOf, AsOfRows, BestRows, DeltaForm, FunctionOfRows, GroupFunction, OnlyRow}
 import io.joinless.spark.rules.blocks.Names
 import io.joinless.spark.rules.counts.{Demand, FunctionArguments, WeightedRows}
 import io.joinless.spark.rules.counts.FunctionArguments.{argument, isRecomputed, recomputed, takesSums}
@@ -115,7 +115,7 @@ private[compile] object GroupCompiler {
   private def supported(f: AggregateExpression): Boolean = f match {
     case AggregateExpression(function, Complete, _, _, _) =>
       ofBytes(f).isEmpty && (function match {
-        case _: Count | _: AnyOf | _: BestRows | _: AsOfRows | _: Min | _: Max => true
+        case _: Count | _: AnyOf | _: BestRows | _: AsOfRows | _: OnlyRow | _: Min | _: Max => true
         case sum: Sum => summable(sum.child.dataType)
         case average: Average => summable(average.child.dataType)
         case other => !other.exists(_.isInstanceOf[PythonFuncExpression])
@@ -241,6 +241,7 @@ private[compile] object GroupCompiler {
       case _: Max => (FunctionKind.Greatest, retractable)
       case other if isRecomputed(other) => (FunctionKind.Recomputed, true)
       case _: AsOfRows => (FunctionKind.AsOf, true)
+      case _: OnlyRow => (FunctionKind.Only, false)
       case best: BestRows => (FunctionKind.Best, retractable || best.limit.isEmpty)
       case _ => (FunctionKind.Summed, f.isDistinct)
     }

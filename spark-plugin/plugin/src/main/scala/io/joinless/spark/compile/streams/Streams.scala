@@ -3,10 +3,11 @@ package io.joinless.spark.compile.streams
 import scala.collection.mutable.ArrayBuffer
 
 import io.joinless.spark.compile.template.{DeltaScope, Subqueries}
-import io.joinless.spark.plans.marks.{Changelog, Expiry, MaskedStream}
+import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.plans.marks.{Changelog, Expiry, KeyedRows, MaskedStream}
 import io.joinless.spark.plans.nodes.{DeltaRows, Groups, InTime, JoinFreeJoin, StreamRef}
 import io.joinless.spark.plans.reasons.{Reason, UnboundedMatches}
-import io.joinless.spark.plans.values.{AsOfRows, BestRows, DeltaForm, InPlaceOf}
+import io.joinless.spark.plans.values.{AsOfRows, BestRows, DeltaForm, InPlaceOf, OnlyRow, RowsOfGroup}
 import io.joinless.spark.rules.blocks.{Conditions, RelationNames}
 import io.joinless.spark.rules.counts.WeightedRows
 import io.joinless.spark.rules.meaning.{ExpressionTexts, LeafSource, RowsDigest, StoredRows, TimeZones}
@@ -111,11 +112,12 @@ final private[compile] class Streams private (val emission: Emission, all: Array
       // the grouping columns come first, then a column per function
       val name = functions.lift(i - groups.shape.columns.size) match {
         case Some(_: BestRows | _: AsOfRows) => "rows"
+        case Some(_: OnlyRow) => "row"
         case _ => ExpressionTexts.asName(ofGroups.name)
       }
       AttributeReference(name, a.dataType)(a.exprId)
     }
-    val relationName = if (functions.exists(f => f.isInstanceOf[BestRows] || f.isInstanceOf[AsOfRows]))
+    val relationName = if (functions.exists(_.isInstanceOf[RowsOfGroup]))
       DerivedNames.Rows
     else if (groups.purpose.contains(LiteralRows.Purpose.text)) DerivedNames.Literals
     else if (groups.purpose.isDefined) DerivedNames.Matches
@@ -193,6 +195,7 @@ final private[compile] class Streams private (val emission: Emission, all: Array
     * marks cannot be merged, the query is refused (`refusal`).
     */
   private def reference(plan: LogicalPlan): LogicalPlan = {
+    plan.collectFirst { case rows: KeyedRows => throw JoinlessErrors.key("BELOW", "source" -> rows.source) }
     val stream = ExpiringChangelogs.merged(plan).fold(r => { refusal = Some(r); plan }, identity)
     all += (stream match {
       case changelog: Changelog => Source.Marked(changelog)

@@ -1,5 +1,6 @@
 package io.joinless.spark.compile.template
 
+import io.joinless.spark.plans.marks.KeyedRows
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical._
 
@@ -18,6 +19,7 @@ private[compile] object ResultKey {
     case Filter(condition, child) => first(condition, child).orElse(apply(child))
     case rows: FirstRows => apply(rows.child)
     case join: AsOf => apply(join.left)
+    case KeyedRows(_, key, _) => Some(key)
     case Window(_, _, _, child, _) => apply(child)
     case Aggregate(keys, results, _, _) => projected(results, keys)
     case other =>

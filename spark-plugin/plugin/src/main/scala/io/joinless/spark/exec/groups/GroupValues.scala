@@ -1,7 +1,16 @@
 package io.joinless.spark.exec.groups
 
-import io.joinless.spark.plans.values.{AnyOf, AsOfRows, GroupFunction, RowsOfGroup, SumValue}
-import io.joinless.spark.state.groups.{Accumulator, BestOf, DoubleSumOf, ExtremeOf, GroupTotals, HeldRows, IntegerSumOf}
+import io.joinless.spark.plans.values.{AnyOf, AsOfRows, GroupFunction, OnlyRow, RowsOfGroup, SumValue}
+import io.joinless.spark.state.groups.{
+  Accumulator,
+  BestOf,
+  DoubleSumOf,
+  ExtremeOf,
+  GroupTotals,
+  HeldRows,
+  IntegerSumOf,
+  RowsOfKey
+}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, Count, DeclarativeAggregate, Max, Min, Sum}
 import org.apache.spark.sql.catalyst.expressions.{BindReferences, EvalMode, Expression, GenericInternalRow}
@@ -45,6 +54,8 @@ private[exec] object GroupValues {
     case rows: AsOfRows =>
       val ordering = rows.order.ordering
       totals => rows.value(totals.accumulators(number).asInstanceOf[HeldRows].rows.toSeq.sorted(ordering))
+    case row: OnlyRow =>
+      totals => row.value(totals.accumulators(number).asInstanceOf[RowsOfKey].only.toSeq)
     case rows: RowsOfGroup => totals => rows.value(totals.accumulators(number).asInstanceOf[BestOf].first)
     case _: Min | _: Max =>
       totals =>

@@ -29,6 +29,7 @@ abstract private class GroupsTask(
   final protected val groups = new TouchedGroups(arguments)
   final protected lazy val groupStore: GroupStore = openGroups
   private[this] val values = new GroupValues(functions)
+  private[this] val keyCheck = KeyCheck.of(functions, shape)
 
   /** The types of emitted rows: grouping columns, functions, the weight. */
   final protected val columns: Array[DataType] = (keys ++ functions.map(_.function.dataType) :+ LongType).toArray
@@ -93,6 +94,7 @@ abstract private class GroupsTask(
     */
   final protected def takeIn(group: UnsafeRow, now: GroupTotals, batch: GroupTotals): Unit = {
     TouchedGroups.adding(now.change(batch, groupStore.values(group, _)))
+    keyCheck.foreach(_(group, now))
     if (now.rows < 0) throw new IllegalStateException(s"A group has ${now.rows} rows: more were deleted than inserted.")
   }
 

@@ -18,7 +18,8 @@ final private[steps] class GroupWords(groups: Groups, sql: ReadableSql, alias: E
   private val best = firstRows(groups)
   private val functions = groups.shape.functions.map(f => sql(f.text))
   private val asOf = groups.shape.isAsOf
-  private val ofMatches = groups.purpose.isDefined && best.isEmpty && !asOf
+  private val ofKey = groups.shape.functions.exists(_.kind == FunctionKind.Only)
+  private val ofMatches = groups.purpose.isDefined && best.isEmpty && !asOf && !ofKey
   private val inAll = groups.shape.columns.isEmpty
 
   def step(below: Step): Step = {
@@ -35,7 +36,7 @@ final private[steps] class GroupWords(groups: Groups, sql: ReadableSql, alias: E
   }
 
   private def title: String = (groups.purpose, functions) match {
-    case (Some(purpose), _) if best.isDefined || asOf => ordered(purpose)
+    case (Some(purpose), _) if best.isDefined || asOf || ofKey => ordered(purpose)
     case (Some(_), several) if inAll =>
       if (several.size == 1) "Whether there are rows" else "Whether there are rows, and NULLs"
     case (Some(_), _) => s"Whether ${keys.mkString(", ")} ${if (keys.size == 1) "has" else "have"} a match"
@@ -55,6 +56,7 @@ final private[steps] class GroupWords(groups: Groups, sql: ReadableSql, alias: E
     case Some(rows) if rows.limit.isDefined && !groups.shape.holdsValues => "these rows"
     case Some(_) => "each of its rows"
     case None if asOf => "each row of both sides, by its time"
+    case None if ofKey => "the row of each key"
     case None =>
       val row = if (inAll) "one row" else "one row per group"
       val values = groups.shape.functions.filter(_.values).map(f => sql.arguments(f.text))

@@ -1,6 +1,6 @@
 package io.joinless.spark.rules.counts
 
-import io.joinless.spark.plans.values.{AnyOf, AsOfRows, BestRows}
+import io.joinless.spark.plans.values.{AnyOf, AsOfRows, BestRows, OnlyRow}
 import io.joinless.spark.spec.FactorLift
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
@@ -50,7 +50,7 @@ private[spark] object FunctionArguments {
 
   /** Whether the function is recomputed from all of its arguments, as no smaller state suffices. */
   def isRecomputed(f: AggregateFunction): Boolean = f match {
-    case _: Count | _: AnyOf | _: Sum | _: Average | _: Min | _: Max | _: BestRows | _: AsOfRows => false
+    case _: Count | _: AnyOf | _: Sum | _: Average | _: Min | _: Max | _: BestRows | _: AsOfRows | _: OnlyRow => false
     case _ => true
   }
 

@@ -2,8 +2,6 @@ package io.joinless.spark.state.groups
 
 import java.io.{DataInput, DataOutput}
 
-import scala.jdk.CollectionConverters._
-
 import io.joinless.engine.algebra.{ExactSum, Weight}
 import io.joinless.spark.plans.values.{SumPart, SumValue}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -233,52 +231,6 @@ final class ExtremeOf(reader: ValueReader, sign: Int) extends Accumulator(reader
   override def write(out: DataOutput): Unit = {
     super.write(out)
     if (value == null) out.writeInt(0) else Accumulator.writeValue(out, value)
-  }
-}
-
-/** The change of a group's values by a batch: each different one with its weight. */
-final class ValueChanges(reader: ValueReader) extends Accumulator(reader.ordinal) {
-  private[this] val weights = new java.util.LinkedHashMap[UnsafeRow, java.lang.Long]
-
-  override protected def addValue(row: InternalRow, weight: Long): Unit = addValue(reader(row), weight)
-
-  /** Adds to the weight of a value; a value of weight 0 is not listed. */
-  private def addValue(value: UnsafeRow, weight: Long): Unit = {
-    val before = weights.get(value)
-    if (before == null) weights.put(value.copy(), weight)
-    else {
-      val sum = Weight.add(before, weight)
-      if (sum == 0L) weights.remove(value) else weights.put(value, sum)
-    }
-    ()
-  }
-
-  /** The changed values with their weights. */
-  def changes: Iterable[(UnsafeRow, Long)] = weights.asScala.view.mapValues(_.longValue)
-
-  /** Applies the changes to the values, and to the accumulator over them: values that are new, and
-    * those that are deleted.
-    */
-  def applyTo(kept: Accumulator, values: GroupValuesKept): Unit = {
-    weights.forEach { (value, weight) =>
-      val (before, after) = values.change(value, weight)
-      kept.changed(value, before, after)
-    }
-    kept.complete(values)
-  }
-
-  override def add(in: DataInput): Unit = {
-    super.add(in)
-    for (_ <- 0 until in.readInt()) addValue(Accumulator.readValue(in, in.readInt()), in.readLong())
-  }
-
-  override def write(out: DataOutput): Unit = {
-    super.write(out)
-    out.writeInt(weights.size)
-    weights.forEach { (value, weight) =>
-      Accumulator.writeValue(out, value)
-      out.writeLong(weight)
-    }
   }
 }
 

@@ -44,6 +44,7 @@ final case class GroupArgument(
     case FunctionKind.Least => new ExtremeOf(reader, -1)
     case FunctionKind.Greatest => new ExtremeOf(reader, 1)
     case FunctionKind.AsOf => new HeldRows(reader)
+    case FunctionKind.Only => new RowsOfKey(reader)
     case FunctionKind.Best | FunctionKind.Recomputed => new BestOf(reader, ordering, rows.flatMap(_.limit), values)
   }
 }

@@ -1,0 +1,192 @@
+"""Declared keys: at most one row has the same values in the columns of a key, whatever reads the rows.
+
+A second row fails its batch by name, and a restart with corrected rows goes on.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+import joinless
+from support.folders import Folders
+
+PERSON = "id long, city string"
+CHANGE = f"{PERSON}, _change_type string"
+ORDER = "person long, item string"
+WANTED = "SELECT p.id, p.city, o.item FROM people p JOIN orders o ON o.person = p.id"
+
+
+@pytest.fixture
+def tables(spark: SparkSession, tmp_path: Path) -> Folders:
+    tables = Folders(spark, tmp_path)
+    tables.stream("orders", ORDER)
+    tables.put("orders", [(1, "tea"), (2, "salt"), (2, "rice")], ORDER)
+    return tables
+
+
+def people(tables: Folders, schema: str = PERSON, key: str | list[str] = "id") -> None:
+    """The stream of people, a changelog if it has change types, with its key."""
+    stream = tables.stream("people", schema).alias("people")
+    rows = joinless.changelog(stream) if "_change_type" in schema else stream
+    joinless.key(rows, key).createOrReplaceTempView("people")
+
+
+def changes(tables: Folders, sql: str = WANTED) -> list[tuple[Any, ...]]:
+    return tables.run(joinless.enumerate_deltas(tables.session.sql(sql), output="weight"), "cp")
+
+
+def violated(tables: Folders, sql: str = WANTED) -> str:
+    """The message of a batch that must fail, after which the last complete one is as it was."""
+    commits = tables.contents("cp/commits")
+    with pytest.raises(PySparkException) as raised:
+        changes(tables, sql)
+    assert raised.value.getCondition() == "JOINLESS_KEY_VIOLATION"
+    assert raised.value.getSqlState() == "23505"
+    assert tables.contents("cp/commits") == commits
+    return str(raised.value)
+
+
+def corrected(tables: Folders, table: str, rows: Iterable[tuple[Any, ...]], schema: str) -> None:
+    """Replaces the rows of the newest file of a table."""
+    files = sorted(tables.at(table).glob("*.parquet"), key=lambda file: file.stat().st_mtime_ns)
+    tables.put("corrections", rows, schema)
+    [made] = tables.at("corrections").glob("*.parquet")
+    shutil.move(made, files[-1])
+    shutil.rmtree(tables.at("corrections"))
+    (files[-1].parent / f".{files[-1].name}.crc").unlink(missing_ok=True)
+
+
+def test_a_second_row_of_an_append_only_stream(tables: Folders) -> None:
+    people(tables)
+    tables.put("people", [(1, "Oslo"), (2, "Rome"), (None, "Bern")], PERSON)
+    assert changes(tables) == [(1, "Oslo", "tea", 1), (2, "Rome", "rice", 1), (2, "Rome", "salt", 1)]
+    tables.put("people", [(3, "Paris"), (2, "Lima")], PERSON)
+    assert "people has the key id, and 2 rows with id=2." in violated(tables)
+    corrected(tables, "people", [(3, "Paris"), (4, "Lima")], PERSON)
+    tables.put("orders", [(4, "oil"), (2, "wine")], ORDER)
+    assert changes(tables) == [(2, "Rome", "wine", 1), (4, "Lima", "oil", 1)]
+
+
+@pytest.mark.parametrize("row", [(2, "Rome"), (None, "Bern")], ids=["an equal row", "NULL is a value"])
+def test_rows_that_are_no_other_rows(tables: Folders, row: tuple[Any, ...]) -> None:
+    people(tables)
+    tables.put("people", [(2, "Rome"), (None, "Bern")], PERSON)
+    assert len(changes(tables)) == 2
+    tables.put("people", [row], PERSON)
+    violated(tables)
+
+
+def test_two_rows_in_the_first_batch(tables: Folders) -> None:
+    people(tables)
+    tables.put("people", [(7, "Rome")], PERSON)
+    tables.put("people", [(7, "Oslo")], PERSON)
+    assert "id=7" in violated(tables)
+
+
+def test_an_update_in_a_batch_is_no_violation(tables: Folders) -> None:
+    people(tables, CHANGE)
+    tables.put("people", [(1, "Oslo", "insert"), (2, "Rome", "insert")], CHANGE)
+    assert len(changes(tables)) == 3
+    tables.put("people", [(1, "Bern", "insert"), (1, "Oslo", "delete"), (2, "Rome", "delete")], CHANGE)
+    moved = [(1, "Bern", "tea", 1), (1, "Oslo", "tea", -1)]
+    assert changes(tables) == [*moved, (2, "Rome", "rice", -1), (2, "Rome", "salt", -1)]
+    tables.put("people", [(2, "Rome", "insert"), (1, "Bern", "delete"), (1, "Bern", "insert")], CHANGE)
+    assert changes(tables) == [(2, "Rome", "rice", 1), (2, "Rome", "salt", 1)]
+
+
+def test_a_second_row_of_a_changelog(tables: Folders) -> None:
+    people(tables, CHANGE)
+    tables.put("people", [(1, "Oslo", "insert")], CHANGE)
+    assert len(changes(tables)) == 1
+    tables.put("people", [(1, "Bern", "update_after")], CHANGE)
+    assert "2 rows with id=1" in violated(tables)
+    assert "2 rows with id=1" in violated(tables)
+    corrected(tables, "people", [(1, "Oslo", "update_before"), (1, "Bern", "update_after")], CHANGE)
+    assert changes(tables) == [(1, "Bern", "tea", 1), (1, "Oslo", "tea", -1)]
+
+
+def test_a_composite_key(tables: Folders) -> None:
+    people(tables, key=["city", "id"])
+    tables.put("people", [(1, "Oslo"), (1, "Rome")], PERSON)
+    assert len(changes(tables)) == 2
+    tables.put("people", [(1, "Rome")], PERSON)
+    assert "the key city, id, and 2 rows with city=Rome, id=1" in violated(tables)
+
+
+def test_rows_that_the_query_does_not_read_are_checked(tables: Folders) -> None:
+    people(tables)
+    sql = "SELECT o.item FROM people p JOIN orders o ON o.person = p.id WHERE p.city = 'Oslo' AND p.id < 5"
+    tables.put("people", [(1, "Oslo"), (9, "Rome")], PERSON)
+    assert changes(tables, sql) == [("tea", 1)]
+    tables.put("people", [(9, "Bern")], PERSON)
+    violated(tables, sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["SELECT COUNT(*) AS n FROM people", "SELECT 1 AS one FROM people", "SELECT DISTINCT id FROM people"],
+)
+def test_queries_that_read_no_column(tables: Folders, sql: str) -> None:
+    people(tables)
+    tables.put("people", [(1, "Oslo"), (9, "Rome")], PERSON)
+    assert changes(tables, sql)
+    tables.put("people", [(9, "Bern")], PERSON)
+    violated(tables, sql)
+
+
+def test_rows_of_a_key_meet_however_the_join_places_them(tables: Folders) -> None:
+    """The join is by another column, so two rows of a key are in different cells."""
+    people(tables)
+    tables.session.conf.set("spark.sql.shuffle.partitions", "4")
+    tables.put("places", [(f"c{i}", i) for i in range(20)], "city string, zip long")
+    tables.stream("places", "city string, zip long")
+    sql = "SELECT p.id, q.zip FROM people p JOIN places q ON p.city = q.city"
+    tables.put("people", [(i, f"c{i}") for i in range(10)], PERSON)
+    assert len(changes(tables, sql)) == 10
+    tables.put("people", [(3, "c15")], PERSON)
+    assert "id=3" in violated(tables, sql)
+
+
+def test_zeros_are_one_key(tables: Folders) -> None:
+    schema = "x double, v long"
+    joinless.key(tables.stream("points", schema), "x").createOrReplaceTempView("points")
+    sql = "SELECT x, v FROM points"
+    tables.put("points", [(-0.0, 1), (float("nan"), 2)], schema)
+    found = changes(tables, sql)
+    assert sorted(str(row[0]) for row in found) == ["-0.0", "nan"]
+    tables.put("points", [(0.0, 3)], schema)
+    violated(tables, sql)
+
+
+def test_another_key_is_another_query(tables: Folders) -> None:
+    people(tables)
+    tables.put("people", [(1, "Oslo")], PERSON)
+    assert changes(tables)
+    people(tables, key=["id", "city"])
+    with pytest.raises(PySparkException, match=r"JOINLESS_STATE_MISMATCH"):
+        changes(tables)
+
+
+def test_the_complete_result(tables: Folders) -> None:
+    people(tables)
+    tables.put("people", [(1, "Oslo")], PERSON)
+    assert changes(tables)
+    query: DataFrame = tables.session.sql(WANTED)
+    full = joinless.enumerate_full(query, checkpoint=str(tables.at("cp")))
+    assert [tuple(row) for row in full.collect()] == [(1, "Oslo", "tea")]
+
+
+def test_in_sql(tables: Folders) -> None:
+    tables.stream("people", PERSON)
+    tables.put("people", [(1, "Oslo")], PERSON)
+    sql = "SELECT p.id, o.item FROM key(TABLE(people), (id, city)) p JOIN orders o ON o.person = p.id"
+    assert changes(tables, sql) == [(1, "tea", 1)]
+    tables.put("people", [(1, "Oslo")], PERSON)
+    assert "the key id, city" in violated(tables, sql)
