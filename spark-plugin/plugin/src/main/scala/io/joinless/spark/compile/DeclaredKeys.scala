@@ -4,9 +4,17 @@ import io.joinless.spark.compile.streams.{Emission, GroupCompiler}
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.marks.KeyedRows
 import io.joinless.spark.plans.values.{OnlyRow, RowOrder}
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, GetStructField}
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  CreateNamedStruct,
+  Expression,
+  GetStructField,
+  Literal
+}
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Project}
 import org.apache.spark.sql.joinless.KeyBytes
+import org.apache.spark.sql.types.Metadata
 
 /** Declared keys as groups: the rows of a key are a group, whose only row is its value.
   * {{{
@@ -39,7 +47,8 @@ private[compile] object DeclaredKeys {
     def keyOf(a: Attribute) = keys.find(_.child.semanticEquals(a))
     val others = rows.output.filter(keyOf(_).isEmpty)
     val inRow = if (others.isEmpty) rows.output.take(1) else others // a struct has at least one field
-    val (struct, order) = RowOrder.struct(inRow, Nil)
+    val struct = CreateNamedStruct(inRow.flatMap(a => Seq(Literal(a.name), a)))
+    val order = RowOrder(Nil, struct.dataType)
     val row = Alias(OnlyRow(struct, order, rows.key.map(_.name), rows.source).toAggregateExpression(), "row")()
     val groups = Aggregate(keys.map(_.child), keys :+ row, rows.child)
     val text = s"the only row by the key ${rows.key.map(_.name).mkString(", ")}"
@@ -49,7 +58,8 @@ private[compile] object DeclaredKeys {
         val value = keyOf(a).fold[Expression](
           GetStructField(row.toAttribute, inRow.indexWhere(_.exprId == a.exprId))
         )(_.toAttribute)
-        Alias(value, a.name)(a.exprId, a.qualifier)
+        // the times of rows bound nothing any more
+        Alias(value, a.name)(a.exprId, a.qualifier, explicitMetadata = Some(Metadata.empty))
       },
       groups
     )

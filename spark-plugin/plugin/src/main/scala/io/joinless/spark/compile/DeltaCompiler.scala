@@ -275,7 +275,10 @@ final class DeltaCompiler(
   } yield {
     val groups = GroupCompiler.groups(grouping, rows, closes).copy(purpose = purpose.map(_.text))
     val known = groups.copy(shape = groups.shape.copy(order = streams.reads.order))
-    Project(grouping.results, streams.addGroups(known, grouping.output))
+    val added =
+      if (known.shape.isKey) streams.addKeys(known, grouping.output, RelationNames.of(grouping.child), rows.retractable)
+      else streams.addGroups(known, grouping.output)
+    Project(grouping.results, added)
   }
 
   /** The changes of the result. Where operators above blocks and groups make its rows one by one,
@@ -344,7 +347,7 @@ final class DeltaCompiler(
     if (!linear || !DeltaScope.passes(plan)) None
     else {
       val source = LeafSource(plan)
-      val retractable = groups.nonEmpty && !streams.emission.isFinal
+      val retractable = groups.exists(streams.isChangelog)
       if (retractable) groups.foreach(streams.note(_, LeafSource.rows(plan, Set.empty), TimeZones.ofTextsIn(plan)))
       val projected = plan.output.map(source.resolve(_)).map {
         case a: Attribute => groups.headOption.fold(-1)(_.output.indexWhere(_.exprId == a.exprId))
@@ -441,7 +444,11 @@ final class DeltaCompiler(
       streams.changelogs(block.leaves.map(_.plan)),
       conf.keyErrorsAreNull,
       expiring.toMap
-    ).copy(forgets = streams.emission.isFinal, kinds = streams.emission.kinds(block, streams))
+    ).copy(
+      forgets = streams.emission.isFinal,
+      kinds = streams.emission.kinds(block, streams),
+      uniqueBy = block.leaves.map(streams.uniqueBy)
+    )
   }
 
   /** The plan in which projections pass on the times by which rows of streams expire. */

@@ -51,7 +51,7 @@ object ExtendedExplain {
           val forgets = facts.neededUntil.map(_._1)
           val how = if (shape.expires) "rows expire" else "forgets rows"
           val forgetting = if (forgets.isEmpty) "" else s", $how of ${forgets.mkString(", ")}"
-          s"Join-free: $relations (${facts.form}, class ${facts.queryClass.name}$forgetting)"
+          s"Join-free: $relations (${facts.form}, class ${facts.classes}$forgetting)"
       }
     }
     val groups = plans.collect { case groups: Groups => groups }.distinctBy(_.shape).map(GroupsText.heading)

@@ -3,7 +3,7 @@ package io.joinless.spark.explain
 import io.joinless.spark.plans.nodes.{DeltaRows, Groups}
 import io.joinless.spark.plans.reasons.{TimeText, WindowTexts}
 import io.joinless.spark.plans.values.{Addition, BestRows, DeltaForm, GroupFunction}
-import io.joinless.spark.spec.{FunctionKind, TimeSpec}
+import io.joinless.spark.spec.TimeSpec
 
 /** A GROUP BY that keeps state, as lines of text for users: what is grouped, what is stored, how
   * changes are emitted.
@@ -72,7 +72,7 @@ object GroupsText {
         else if (best.limit.isDefined) ", with its first rows and a few more, and each of its rows by itself"
         else ", and each of its rows by itself"
       }
-    if (groups.shape.functions.exists(_.kind == FunctionKind.Only)) ", with its only row; another one fails the batch"
+    if (groups.shape.isKey) ", with its only row; another one fails the batch"
     else if (groups.shape.isAsOf) ", and each of its rows by its time"
     else first.headOption.getOrElse(if (groups.shape.holdsValues) ", and each different value that it needs" else "")
   }

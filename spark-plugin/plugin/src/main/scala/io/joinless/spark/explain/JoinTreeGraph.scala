@@ -99,6 +99,7 @@ object JoinTreeGraph {
       "root" -> JString(reduced.fold(facts.root.name)(_.tree.name)),
       "height" -> JInt(reduced.fold(facts.height)(_.height)),
       "class" -> JString(reduced.fold(facts.queryClass)(_.queryClass).name),
+      "classByKeys" -> facts.classByKeys.filter(_ => reduced.isEmpty).fold[JValue](JNothing)(c => JString(c._1.name)),
       "cost" -> JString(reduced.fold(facts.guarantee)(_.guarantee)),
       "cells" -> JInt(placement.cells),
       "shares" -> JObject(spec.divided.map { case (x, n) => x -> JInt(n) }.toList),

@@ -26,7 +26,7 @@ object JoinTreeText {
   /** The lines about an enumerated block as a whole. */
   private def heading(spec: BlockSpec, facts: ViewTreeFacts, sizes: IndexedSeq[Double]): Seq[String] = {
     val lines = Seq(
-      Some(s"${facts.form}, class ${facts.queryClass.name}"),
+      Some(s"${facts.form}, class ${facts.classes}"),
       Some(s"cost: ${facts.guarantee}"),
       spec.shape.sample.map(sample(spec, _, facts.conditions.nonEmpty)),
       Option.when(facts.changelogs.nonEmpty)(s"rows are inserted and deleted in: ${facts.changelogs.mkString(", ")}"),

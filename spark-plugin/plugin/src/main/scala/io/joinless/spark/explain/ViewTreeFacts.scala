@@ -2,7 +2,16 @@ package io.joinless.spark.explain
 
 import scala.collection.immutable.BitSet
 
-import io.joinless.engine.query.{BagNode, GeneralizedNode, Hypergraph, JoinTree, QueryClass, RelationNode}
+import io.joinless.engine.query.{
+  BagNode,
+  Dependencies,
+  GeneralizedNode,
+  Hypergraph,
+  JoinTree,
+  QueryClass,
+  References,
+  RelationNode
+}
 import io.joinless.spark.plans.reasons.TimeText
 import io.joinless.spark.spec.{BlockShape, ColumnRef, TimeSpec}
 
@@ -23,8 +32,25 @@ final case class ViewTreeFacts(shape: BlockShape) {
   def form: String =
     if (shape.isBag) s"joined by intersection on ${root.name}" else s"root ${root.name}, height $height"
 
-  lazy val queryClass: QueryClass =
-    QueryClass.of(Hypergraph(shape.relations.map(r => BitSet.fromSpecific(r.keys.map(_.attribute)))))
+  private lazy val graph = Hypergraph(shape.relations.map(r => BitSet.fromSpecific(r.keys.map(_.attribute))))
+
+  lazy val queryClass: QueryClass = QueryClass.of(graph)
+
+  /** Per relation, the attributes by which its rows are unique: none, or one set. */
+  private lazy val keys: IndexedSeq[Seq[BitSet]] = graph.edges.indices.map(shape.uniqueBy.lift(_).flatten.toSeq)
+
+  /** The class of the query with its keys, where it is another one, and the keys. */
+  lazy val classByKeys: Option[(QueryClass, Seq[String])] = {
+    val byKeys = QueryClass.of(Dependencies.ofKeys(graph, keys).reduct(graph))
+    val named = for ((key, r) <- keys.zipWithIndex; attributes <- key if attributes.nonEmpty)
+      yield s"${relations(r)} (${attributes.toSeq.map(x => name(keyOf(r, x))).mkString(", ")})"
+    Option.when(byKeys != queryClass)(byKeys -> named)
+  }
+
+  /** The class, with the one that follows from keys. */
+  def classes: String = queryClass.name + classByKeys.fold("") { case (byKeys, named) =>
+    s"; ${byKeys.name} by the keys ${named.mkString(", ")}"
+  }
 
   /** The cost that follows from tree and inputs. Without equi-join conditions, each change makes
     * results with all rows of the other relations.
@@ -36,13 +62,22 @@ final case class ViewTreeFacts(shape: BlockShape) {
   }
 
   /** The cost of the views. */
-  def update: String =
-    if (shape.isBag) "one step per row of the shortest list that agrees with a changed row, relation after relation"
-    else if (height <= 1) Constant
-    else if (changelogs.isEmpty) "O(1) amortised per inserted row"
-    else if (height == 2)
+  def update: String = references match {
+    case _ if shape.isBag =>
+      "one step per row of the shortest list that agrees with a changed row, relation after relation"
+    case _ if height <= 1 => Constant
+    case Some(Seq()) => s"$Constant, by its keys"
+    case _ if changelogs.isEmpty => "O(1) amortised per inserted row"
+    case Some(held) =>
+      s"O(1) amortised per change where all rows to which rows refer are there at the end of each batch (${held.mkString(", ")}), O(lambda) otherwise"
+    case None if height == 2 =>
       "O(1) amortised per change where rows are deleted in the order in which they were inserted, O(lambda) otherwise"
-    else "O(1) amortised per change where rows are only inserted or only deleted, O(lambda) otherwise"
+    case None => "O(1) amortised per change where rows are only inserted or only deleted, O(lambda) otherwise"
+  }
+
+  /** The references on which a constant cost relies, if keys bound it. */
+  private def references: Option[Seq[String]] = References.of(shape.tree, keys)
+    .map(_.map { case (from, to) => s"rows of ${relations(from)} refer to ${relations(to)}" })
 
   /** The cost of a cross product. */
   def meetsAll: String = apart.map(_.map(relations).mkString(", ")) match {

@@ -1,5 +1,7 @@
 package io.joinless.spark.spec
 
+import scala.collection.immutable.BitSet
+
 import io.joinless.engine.query.JoinTree
 
 /** The part of a stateful node that follows from the query, and the join tree chosen for it. It is
@@ -10,6 +12,9 @@ import io.joinless.engine.query.JoinTree
   * @param unboundedBy per relation without a lifetime, the relation whose later rows can join its
   *   rows at any time (unbounded). For people; not recorded. Empty where no relation has an event
   *   time
+  * @param uniqueBy per relation, the attributes by which its rows are unique, where groups have
+  *   these rows: those of a GROUP BY, or of a declared key. For people; not recorded, as the groups
+  *   are. Empty where nothing is known
   */
 final case class BlockShape(
     id: NodeId,
@@ -20,7 +25,8 @@ final case class BlockShape(
     residuals: IndexedSeq[ResidualSpec],
     output: IndexedSeq[ColumnRef],
     properties: PropertyValues = PropertyValues.Defaults,
-    unboundedBy: IndexedSeq[Option[Int]] = IndexedSeq.empty
+    unboundedBy: IndexedSeq[Option[Int]] = IndexedSeq.empty,
+    uniqueBy: IndexedSeq[Option[BitSet]] = IndexedSeq.empty
 ) extends BlockCore {
 
   def apply[A](property: BlockProperty[A]): A = properties(property)

@@ -44,6 +44,9 @@ final case class GroupShape(
   /** The rows of groups are joined by their times. It is the only function then. */
   def isAsOf: Boolean = functions.exists(_.kind == FunctionKind.AsOf)
 
+  /** The groups are the keys of a relation, each with its only row. */
+  def isKey: Boolean = functions.exists(_.kind == FunctionKind.Only)
+
   def text: String = {
     val keys = if (columns.isEmpty) "all rows in one group" else s"by ${columns.map(_.name).mkString(", ")}"
     (keys +: functions.map(_.text)).mkString(", ")

@@ -3,7 +3,7 @@ package io.joinless.spark.start
 import io.joinless.spark.checkpoint.{RunState, StreamContext}
 import io.joinless.spark.compile.{DeltaCompilation, DeltaCompiler}
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.marks.{Changelog, DeltaOutput, MaskedStream, TakenAsRows}
+import io.joinless.spark.plans.marks.{Changelog, DeltaOutput, KeyedRows, MaskedStream, TakenAsRows}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -57,7 +57,10 @@ object LookAtDeltas {
       val what = if (changelog.expiry.isDefined) "rows that expire" else "the changelog"
       s"it reads $what ${changelog.output.map(_.name).mkString("(", ", ", ")")}"
     }.distinct
+    val keys = plan.collect { case rows: KeyedRows =>
+      s"it reads rows with the key ${rows.key.map(_.name).mkString("(", ", ", ")")}"
+    }.distinct
     val requested = Option.when(plan.exists(_.isInstanceOf[DeltaOutput]))("it emits the changes of a result")
-    (requested ++ read).mkString(", and ")
+    (requested ++ read ++ keys).mkString(", and ")
   }
 }

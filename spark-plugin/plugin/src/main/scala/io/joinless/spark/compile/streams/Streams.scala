@@ -8,7 +8,7 @@ import io.joinless.spark.plans.marks.{Changelog, Expiry, KeyedRows, MaskedStream
 import io.joinless.spark.plans.nodes.{DeltaRows, Groups, InTime, JoinFreeJoin, StreamRef}
 import io.joinless.spark.plans.reasons.{Reason, UnboundedMatches}
 import io.joinless.spark.plans.values.{AsOfRows, BestRows, DeltaForm, InPlaceOf, OnlyRow, RowsOfGroup}
-import io.joinless.spark.rules.blocks.{Conditions, RelationNames}
+import io.joinless.spark.rules.blocks.{Conditions, Leaf, RelationNames}
 import io.joinless.spark.rules.counts.WeightedRows
 import io.joinless.spark.rules.meaning.{ExpressionTexts, LeafSource, RowsDigest, StoredRows, TimeZones}
 import io.joinless.spark.rules.time.EventTimes
@@ -105,8 +105,17 @@ final private[compile] class Streams private (val emission: Emission, all: Array
     * longer bound anything. Where groups are emitted once, their rows are only inserted. The
     * stream is a relation of blocks above; checkpoints record the name that it gets here.
     */
-  def addGroups(groups: Groups, output: Seq[Attribute]): StreamRef = {
-    all += emission.source(groups)
+  def addGroups(groups: Groups, output: Seq[Attribute]): StreamRef =
+    added(emission.source(groups), groups, output, None)
+
+  /** Adds the groups of a declared key as a stream. Its rows are those of the relation: they are
+    * called as it is, and only inserted where these are.
+    */
+  def addKeys(groups: Groups, output: Seq[Attribute], relation: Option[String], retractable: Boolean): StreamRef =
+    added(if (retractable) emission.source(groups) else Source.FinalGroups(groups), groups, output, relation)
+
+  private def added(source: Source, groups: Groups, output: Seq[Attribute], name: Option[String]): StreamRef = {
+    all += source
     val functions = groups.functions.map(_.function)
     val columns = output.zip(groups.output).zipWithIndex.map { case ((a, ofGroups), i) =>
       // the grouping columns come first, then a column per function
@@ -123,7 +132,7 @@ final private[compile] class Streams private (val emission: Emission, all: Array
     else if (groups.purpose.isDefined) DerivedNames.Matches
     else if (groups.shape.columns.isEmpty) DerivedNames.Total
     else DerivedNames.Groups
-    named(StreamRef(all.size - 1, columns), relationName)
+    named(StreamRef(all.size - 1, columns), name.getOrElse(relationName))
   }
 
   /** An empty set of rows with these columns, read from the first stream of the query. */
@@ -155,6 +164,19 @@ final private[compile] class Streams private (val emission: Emission, all: Array
         }
     }.forall(identity)
   }.toSet
+
+  /** The columns of a leaf by which its rows are unique: they are groups, by columns that the leaf
+    * passes on.
+    */
+  def uniqueBy(leaf: Leaf): Option[Seq[Attribute]] = leaf.plan.collect { case ref: StreamRef => ref } match {
+    case Seq(ref) if isGroups(ref) && Streams.isLinear(leaf.plan) && !leaf.plan.exists(_.isInstanceOf[Union]) =>
+      val below = LeafSource(leaf.plan)
+      val columns = ref.output.take(source(ref).groups.get.shape.columns.size).map { key =>
+        leaf.columns.indexWhere(a => below.resolve(a).semanticEquals(key))
+      }
+      Option.when(columns.forall(_ >= 0))(columns.map(leaf.attributes))
+    case _ => None
+  }
 
   /** Records in the groups that `ref` reads the filters and expressions above them; other streams
     * stay as they are.

@@ -18,7 +18,7 @@ final private[steps] class GroupWords(groups: Groups, sql: ReadableSql, alias: E
   private val best = firstRows(groups)
   private val functions = groups.shape.functions.map(f => sql(f.text))
   private val asOf = groups.shape.isAsOf
-  private val ofKey = groups.shape.functions.exists(_.kind == FunctionKind.Only)
+  private val ofKey = groups.shape.isKey
   private val ofMatches = groups.purpose.isDefined && best.isEmpty && !asOf && !ofKey
   private val inAll = groups.shape.columns.isEmpty
 

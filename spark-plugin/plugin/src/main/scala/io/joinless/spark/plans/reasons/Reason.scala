@@ -196,7 +196,7 @@ object Reason {
   )
   val ChangesNotRequested: Code = Code(
     "CHANGES_NOT_REQUESTED",
-    "The query reads a changelog or rows that expire, so rows of its result can disappear, and it does not request the changes.",
+    "The query reads a changelog, rows that expire or rows with a declared key, and it does not request the changes of its result.",
     "Call incrementalEnumerate() on it; then it runs as explain shows it."
   )
   val UnmarkedChangeFeed: Code = Code(

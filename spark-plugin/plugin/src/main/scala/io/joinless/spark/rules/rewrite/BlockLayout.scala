@@ -51,6 +51,7 @@ import org.apache.spark.sql.joinless.KeyBytes
   * @param expiring the leaves whose rows expire: a stored column, and how many microseconds after
   *   it
   * @param kinds per leaf, the kinds of its rows, where rows are emitted once they are final
+  * @param uniqueBy per leaf, the columns by which its rows are unique, if it is known
   * @param like the recorded block whose order of columns this one has, where the query's is another
   *   ([[RecordedOrder]])
   */
@@ -70,6 +71,7 @@ final case class BlockLayout(
     forgets: Boolean,
     expiring: Map[Int, Expiry],
     kinds: Option[IndexedSeq[IndexedSeq[KindOfRows]]],
+    uniqueBy: IndexedSeq[Option[Seq[Attribute]]],
     like: Option[BlockShape]
 ) {
 
@@ -172,8 +174,21 @@ final case class BlockLayout(
         )
       },
       output = columns.map(place).toIndexedSeq,
-      unboundedBy = if (hasEventTimes) lifetimes.map(_.left.toOption.map(_.leaf)) else IndexedSeq.empty
+      unboundedBy = if (hasEventTimes) lifetimes.map(_.left.toOption.map(_.leaf)) else IndexedSeq.empty,
+      uniqueBy = block.leaves.indices.map(attributesOfKey)
     ).having(FixedConditions, Some(classes.constants)).having(SampleSpec, sample)
+
+  /** The attributes by which the rows of a leaf are unique; None if a column of its key is none. */
+  private def attributesOfKey(leaf: Int): Option[BitSet] = uniqueBy(leaf).flatMap { key =>
+    val attributes = key.map(column => keys(leaf).find(k => stores(columns(leaf)(k.ordinal), column)).map(_.attribute))
+    Option.when(attributes.forall(_.isDefined))(attributes.flatten.to(BitSet))
+  }
+
+  /** Whether a stored column has the values of a column of a leaf, or its keys. */
+  private def stores(stored: NamedExpression, column: Attribute): Boolean = stored match {
+    case Alias(value, _) => value.semanticEquals(KeyBytes.stored(column))
+    case a => a.exprId == column.exprId
+  }
 
   /** Whether rows could be evicted: some leaf has an event time. */
   private def hasEventTimes: Boolean =
@@ -271,6 +286,7 @@ object BlockLayout {
       forgets = false,
       expiring = expiring,
       kinds = None,
+      uniqueBy = block.leaves.map(_ => None),
       like = None
     )
   }
