@@ -234,6 +234,8 @@ ELSEWHERE = {
     "JOINLESS_EXTENSION_NOT_INSTALLED": "ExtensionMissingSpec",
     "JOINLESS_ESTIMATE.*": "test_what_is_no_sample_is_refused",
     "JOINLESS_EXTENSION_NOT_INSTALLED.*": "test_packaging.py makes sessions as they say",
+    "JOINLESS_KEY.*": "test_keys_that_cannot_be_declared_are_named",
+    "JOINLESS_KEY_VIOLATION": "test_a_second_row_of_a_changelog",
     "JOINLESS_LOOKUP.*": "LookupSpec",
     "JOINLESS_ON_DEMAND.*": "ResultsOnDemandSpec",
     "JOINLESS_PROCEDURE.*": "test_calls_that_are_refused_have_conditions",

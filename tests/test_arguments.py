@@ -65,6 +65,8 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
     "expire df": (lambda v: joinless.expire(v, "ts", "1 hour"), [None, 5, "SELECT 1"], []),
     "expire column": (lambda v: joinless.expire(FRAME, v, "1 hour"), [None, *WRONG_TEXT], BLANK),
     "expire after": (lambda v: joinless.expire(FRAME, "ts", v), [None, *WRONG_TEXT], BLANK),
+    "key df": (lambda v: joinless.key(v, "k"), [None, 5, "SELECT 1"], []),
+    "key columns": (lambda v: joinless.key(FRAME, v), [None, 5, b"k", ["k", 5], {"k"}], [[], "", ["k", " "]]),
     "latest df": (lambda v: joinless.latest(v, "k", "at"), [None, 5, "SELECT 1"], []),
     "latest key": (lambda v: joinless.latest(FRAME, v, "at"), [None, 5, b"k", ["k", 5], {"k"}], [[], "", ["k", " "]]),
     "latest order": (lambda v: joinless.latest(FRAME, "k", v), [None, 5, b"k", ["k", 5], {"k"}], [[], "", ["k", " "]]),

@@ -119,6 +119,7 @@ def test_the_examples_of_docstrings_run(spark: SparkSession, tmp_path: Path) -> 
     for function in (
         joinless.changelog,
         joinless.expire,
+        joinless.key,
         joinless.latest,
         joinless.rows,
         joinless.enumerate_deltas,

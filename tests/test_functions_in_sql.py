@@ -183,6 +183,7 @@ def test_every_function_describes_itself(session: SparkSession) -> None:
         "joinless_plan",
         "joinless_sql",
         "joinless_table",
+        "key",
         "latest",
         "lookup",
         "page",

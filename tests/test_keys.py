@@ -6,7 +6,7 @@ A second row fails its batch by name, and a restart with corrected rows goes on.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import joinless
+from support.database import database, kept
 from support.folders import Folders
 
 PERSON = "id long, city string"
@@ -181,6 +182,108 @@ def test_the_complete_result(tables: Folders) -> None:
     query: DataFrame = tables.session.sql(WANTED)
     full = joinless.enumerate_full(query, checkpoint=str(tables.at("cp")))
     assert [tuple(row) for row in full.collect()] == [(1, "Oslo", "tea")]
+
+
+def keyed(stream: DataFrame, *columns: str) -> DataFrame:
+    """The mark without the checks of arguments in Python, which refuse an empty key before."""
+    return joinless.key(stream, list(columns))
+
+
+@pytest.mark.parametrize(
+    ("condition", "act"),
+    [
+        ("KEY.COLUMN_NOT_FOUND", lambda s: keyed(s, "ID2")),
+        ("KEY.COLUMN_TWICE", lambda s: keyed(s, "id", "ID")),
+        ("KEY.COLUMN_TYPE", lambda s: keyed(s, "tags")),
+        ("KEY.COLUMN_AMBIGUOUS", lambda s: keyed(s.selectExpr("*", "1 AS id"), "id")),
+        ("KEY.TWICE", lambda s: keyed(keyed(s, "id"), "at")),
+        ("KEY.BELOW", lambda s: joinless.expire(keyed(s, "id"), "at", "1 hour")),
+        ("NOT_STREAMING", lambda s: keyed(s.sparkSession.range(3), "id")),
+    ],
+)
+def test_keys_that_cannot_be_declared_are_named(
+    tables: Folders, condition: str, act: Callable[[DataFrame], DataFrame]
+) -> None:
+    stream = tables.stream("t", "id long, tags map<string, string>, at timestamp").withWatermark("at", "1 minute")
+    with pytest.raises(PySparkException) as refused:
+        act(stream)
+    assert refused.value.getCondition() == f"JOINLESS_{condition}"
+    # as the errors advise
+    timed = joinless.key(joinless.expire(stream, "at", "1 hour"), ["id", "at"])
+    assert tables.run(joinless.enumerate_deltas(timed), "advised") == []
+
+
+def test_queries_that_check_no_key_are_refused(tables: Folders) -> None:
+    people(tables)
+    joined = tables.session.sql(WANTED)
+    [reason] = [r for r in joinless.why_not(joined) if r.code == "CHANGES_NOT_REQUESTED"]
+    assert "a declared key" in str(reason)
+    final = joinless.enumerate_deltas(joined, emit="on_close")
+    for query in (joined, final, tables.stream("people", PERSON).transform(joinless.key, "id")):
+        with pytest.raises(PySparkException) as refused:
+            tables.run(query, "plain")
+        assert refused.value.getCondition() == "JOINLESS_KEY.NO_CHANGES"
+    later = tables.stream("t", "id long, at timestamp").transform(joinless.key, "id").withWatermark("at", "1 minute")
+    with pytest.raises(PySparkException) as refused:
+        tables.run(joinless.enumerate_deltas(later), "later")
+    assert refused.value.getCondition() == "JOINLESS_KEY.BELOW"
+
+
+def test_explain_has_the_class_of_the_query_with_its_keys(tables: Folders) -> None:
+    joinless.changelog(tables.stream("people", CHANGE)).createOrReplaceTempView("people")
+    cities = joinless.changelog(tables.stream("cities", "name string, country string, _change_type string"))
+    sql = "SELECT o.item, c.country FROM orders o JOIN people p ON o.person = p.id JOIN cities c ON p.city = c.name"
+    cities.createOrReplaceTempView("cities")
+    assert "class free-connex\n" in joinless.explain(tables.session.sql(sql)).text
+    people(tables, CHANGE)
+    joinless.key(cities, "name").createOrReplaceTempView("cities")
+    text = joinless.explain(tables.session.sql(sql)).text
+    assert "class free-connex; q-hierarchical by the keys p (id), c (name)" in text
+    assert "(rows of p refer to c), O(lambda) otherwise" in text
+    assert "Groups: the only row by the key name" in text
+
+
+def test_the_keys_of_groups_count_as_well(tables: Folders) -> None:
+    tables.stream("people", PERSON)
+    tables.stream("cities", "name string, country string")
+    sql = """SELECT o.item, c.n FROM orders o JOIN (SELECT id, MAX(city) AS city FROM people GROUP BY id) p
+             ON o.person = p.id JOIN (SELECT name, COUNT(*) AS n FROM cities GROUP BY name) c ON p.city = c.name"""
+    text = joinless.explain(joinless.enumerate_deltas(tables.session.sql(sql))).text
+    assert "; q-hierarchical by the keys groups (id), groups_2 (name)" in text
+
+
+def test_outer_joins_subqueries_and_groups_over_keys(tables: Folders) -> None:
+    people(tables, CHANGE)
+    sql = """SELECT p.city, COUNT(o.item) AS n FROM people p LEFT JOIN orders o ON o.person = p.id
+             WHERE p.id IN (SELECT person FROM orders) OR p.id > 5 GROUP BY p.city"""
+    tables.put("people", [(1, "Oslo", "insert"), (9, "Rome", "insert"), (4, "Bern", "insert")], CHANGE)
+    assert changes(tables, sql) == [("Oslo", 1, 1), ("Rome", 0, 1)]
+    tables.put("people", [(1, "Oslo", "delete"), (1, "Rome", "insert")], CHANGE)
+    assert changes(tables, sql) == [("Oslo", 1, -1), ("Rome", 0, -1), ("Rome", 1, 1)]
+    tables.put("people", [(4, "Rome", "insert")], CHANGE)
+    violated(tables, sql)
+
+
+def test_a_view_over_a_table_with_a_key(spark: SparkSession, tmp_path: Path) -> None:
+    """It is the key of the view, checked in each batch, and left out by `verify`."""
+    text = "SELECT id, n FROM key(TABLE(orders), id)"
+    with database(spark, "keyed", tmp_path / "keyed"):
+        spark.sql("CREATE TABLE orders (id INT, n INT) USING delta")
+        spark.sql("INSERT INTO orders VALUES (1, 5), (2, 7)").collect()
+        spark.sql("ALTER TABLE orders SET TBLPROPERTIES (delta.enableChangeDataFeed = true)").collect()
+        assert "the key id" in joinless.explain(text).text
+        kept(text, "v")
+        spark.sql("UPDATE orders SET n = 6 WHERE id = 1").collect()
+        kept(text, "v")
+        assert sorted(spark.table("v").collect()) == [(1, 6), (2, 7)]
+        assert joinless.verify("v").is_equal
+        spark.sql("INSERT INTO orders VALUES (1, 6)").collect()
+        query = joinless.materialize(text, "v", trigger="availableNow")
+        with pytest.raises(PySparkException):
+            query.awaitTermination()
+        error = joinless.error(query)
+        assert error is not None and error.getCondition() == "JOINLESS_KEY_VIOLATION"
+        assert "orders has the key id, and 2 rows with id=1." in str(error)
 
 
 def test_in_sql(tables: Folders) -> None:

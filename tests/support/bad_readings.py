@@ -96,6 +96,8 @@ READINGS = [
             ("too many", "sample(TABLE(e), 10000001)", "JOINLESS_SAMPLE.SIZE", "22023", "10000001"),
             ("no table", "changelog('e')", "JOINLESS_TABLE_FUNCTION", "42605", "like this: changelog"),
             ("no order", "latest(TABLE(e), src)", "JOINLESS_TABLE_FUNCTION", "42605", "arguments: TABLE.*, 'src'"),
+            ("no columns", "key(TABLE(e))", "JOINLESS_TABLE_FUNCTION", "42605", "like this: key"),
+            ("no such column", "key(TABLE(e), (src, nothing))", "JOINLESS_KEY.COLUMN_NOT_FOUND", "22023", "nothing"),
             ("no table", "expire('e', 'dst', '1 hour')", "JOINLESS_EXPIRY.ARGUMENTS", "42703", "takes a table"),
             ("no such name", "expire(TABLE(w1), nothing, '1 hour')", "JOINLESS_EXPIRY.NOT_FOUND", "42703", "nothing"),
             ("NULL", "expire(TABLE(w1), NULL, '1 hour')", "JOINLESS_EXPIRY.ARGUMENTS", "42703", "NULL"),

@@ -158,7 +158,8 @@ object ForeignKeysSpec {
     def batch(all: Boolean = false): Unit = {
       val deleted = new mutable.LinkedHashSet[Row]
       def leave(row: Row): Unit = if (deleted.add(row)) row.referring.foreach(leave)
-      val some = if (all) listed.flatten else listed.flatMap { rows =>
+      val some = if (all) listed.flatten
+      else listed.flatMap { rows =>
         (0 until rows.size.min(2)).map(_ => rows(random.nextInt(rows.size)))
       }
       // a row to which many refer is not deleted often

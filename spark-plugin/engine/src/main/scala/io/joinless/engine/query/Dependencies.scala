@@ -2,14 +2,13 @@ package io.joinless.engine.query
 
 import scala.collection.immutable.BitSet
 
-/** Functional dependencies of a query: which attributes determine others. A key of a relation
+/** Functional dependencies of a query (algorithms A63): which attributes determine others. A key of a relation
   * determines all of its attributes.
   *
   * `closure(X)` is the least set that contains X and, with the left side of a dependency, its right
   * side. The ''reduct'' of a query has for each relation the closure of its attributes. It has the
   * same results: a determined attribute adds no row. Its class bounds the cost of a change, if the
-  * dependencies hold (Olteanu and others, "F-IVM", and Gottlob and others, "Size and treewidth
-  * bounds for conjunctive queries", use the same closure).
+  * dependencies hold.
   * {{{
   * orders(id, shop)  shops(shop, city)  cities(city, country)
   * keys: shop of shops, city of cities

@@ -3,7 +3,7 @@ package io.joinless.engine.query
 import scala.collection.immutable.BitSet
 
 /** The references between relations on which the cost of a join tree relies, where keys are
-  * declared.
+  * declared (algorithms A64).
   *
   * A change of V_p of a child walks the tuples of its parent with that key. If the separator has a
   * key of the parent, there is one at most. If it has a key of the child, the child's rows are what

@@ -4,7 +4,15 @@ import scala.util.control.NonFatal
 
 import io.joinless.spark.errors.{JoinlessErrors, Suggestion}
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.marks.{ChangeColumn, ChangeFeeds, Changelog, DeltaOutput, KeyedRows, SampleOf, TakenAsRows}
+import io.joinless.spark.plans.marks.{
+  ChangeColumn,
+  ChangeFeeds,
+  Changelog,
+  DeltaOutput,
+  KeyedRows,
+  SampleOf,
+  TakenAsRows
+}
 import io.joinless.spark.plans.values.{ChangeTypes, DeltaForm}
 import io.joinless.spark.spec.TimeSpec
 import org.apache.spark.sql.DataFrame

@@ -5,7 +5,7 @@ import scala.collection.mutable
 import io.joinless.spark.changes.ResolveDeltaOutput
 import io.joinless.spark.errors.{JoinlessErrors, TableErrors}
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.marks.{ReadOnce, SampleOf}
+import io.joinless.spark.plans.marks.{KeyedRows, ReadOnce, SampleOf}
 import org.apache.spark.sql.catalyst.expressions.Alias
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.joinless.{CheckpointLogs, DeltaDetail, Plans, QueryTexts, TableLeaf}
@@ -66,7 +66,7 @@ object QueryOverTables {
         case leaf @ TableLeaf(table) if !table.pinned =>
           replaced(leaf, table.name, atVersion(session, table.name, read))
       }
-      Plans.dataFrame(session, over)
+      Plans.dataFrame(session, KeyedRows.removed(over))
     }
 
   /** What has become of the query's tables since a batch of a checkpoint.

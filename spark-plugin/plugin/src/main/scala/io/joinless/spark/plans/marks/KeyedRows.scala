@@ -19,6 +19,12 @@ final case class KeyedRows(child: LogicalPlan, key: Seq[Attribute], source: Stri
   override protected def withNewChildInternal(newChild: LogicalPlan): KeyedRows = copy(child = newChild)
 }
 
+object KeyedRows {
+
+  /** The plan without keys. */
+  def removed(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries { case KeyedRows(child, _, _) => child }
+}
+
 /** `key` in SQL, whose rows are not resolved yet. */
 final case class UnresolvedKey(child: LogicalPlan, key: Seq[String]) extends UnaryNode {
 
