@@ -282,7 +282,8 @@ def test_a_view_over_a_table_with_a_key(spark: SparkSession, tmp_path: Path) -> 
         with pytest.raises(PySparkException):
             query.awaitTermination()
         error = joinless.error(query)
-        assert error is not None and error.getCondition() == "JOINLESS_KEY_VIOLATION"
+        assert error is not None
+        assert error.getCondition() == "JOINLESS_KEY_VIOLATION"
         assert "orders has the key id, and 2 rows with id=1." in str(error)
 
 

@@ -10,8 +10,8 @@ import io.joinless.engine.update.ChangeBatch
 import org.scalatest.Assertion
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Primary and foreign keys: O(1) amortised steps per change in any order of rows, if references hold
-  * at the end of each batch ([[References]]). Counted, never timed.
+/** Primary and foreign keys: O(1) amortised steps per change in any order of rows, if references
+  * hold at the end of each batch ([[References]]). Counted, never timed.
   */
 class ForeignKeysSpec extends AnyFunSuite {
   import ForeignKeysSpec._
@@ -110,8 +110,9 @@ object ForeignKeysSpec {
     val referring = new mutable.LinkedHashSet[Row]
   }
 
-  /** Batches of rows, at the end of each of which every reference holds. Some rows are referred to by
-    * many; some keys are deleted with all that refers to them, and some of these inserted again.
+  /** Batches of rows, at the end of each of which every reference holds. Some rows are referred
+    * to by many; some keys are deleted with all that refers to them, and some of these inserted
+    * again.
     */
   final private class Play(schema: Schema, size: Int) {
     val stream = new Streams(schema.graph, changelog = true)
@@ -154,7 +155,9 @@ object ForeignKeysSpec {
       if (gone(relation).nonEmpty && random.nextBoolean()) gone(relation).remove(gone(relation).size - 1)
       else { nextKey += 1; nextKey }
 
-    /** Deletes some rows with all that refer to them, or all rows, and inserts others, in any order. */
+    /** Deletes some rows with all that refer to them, or all rows, and inserts others, in any
+      * order.
+      */
     def batch(all: Boolean = false): Unit = {
       val deleted = new mutable.LinkedHashSet[Row]
       def leave(row: Row): Unit = if (deleted.add(row)) row.referring.foreach(leave)

@@ -2,8 +2,8 @@ package io.joinless.engine.query
 
 import scala.collection.immutable.BitSet
 
-/** Functional dependencies of a query (algorithms A63): which attributes determine others. A key of a relation
-  * determines all of its attributes.
+/** Functional dependencies of a query (algorithms A63): which attributes determine others. A key
+  * of a relation determines all of its attributes.
   *
   * `closure(X)` is the least set that contains X and, with the left side of a dependency, its right
   * side. The ''reduct'' of a query has for each relation the closure of its attributes. It has the

@@ -5,11 +5,11 @@ import scala.collection.immutable.BitSet
 /** The references between relations on which the cost of a join tree relies, where keys are
   * declared (algorithms A64).
   *
-  * A change of V_p of a child walks the tuples of its parent with that key. If the separator has a
-  * key of the parent, there is one at most. If it has a key of the child, the child's rows are what
-  * the parent's rows ''refer'' to. Where at the end of each batch every row has the rows to which it
-  * refers, a batch that changes whether a key is in V_p changes all rows that refer to it. So a walk
-  * over these is charged to their own changes, whatever the order within the batch.
+  * A change of V_p of a child walks the tuples of its parent with that key. If the separator has
+  * a key of the parent, there is one at most. If it has a key of the child, the child's rows are
+  * what the parent's rows ''refer'' to. Where at the end of each batch every row has the rows to
+  * which it refers, a batch that changes whether a key is in V_p changes all rows that refer to
+  * it. So a walk over these is charged to their own changes, whatever the order within the batch.
   * {{{
   * orders(id, shop) · shops(shop, city) · cities(city, country)     keys: shop of shops, city of cities
   *

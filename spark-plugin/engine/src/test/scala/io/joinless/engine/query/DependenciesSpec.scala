@@ -6,8 +6,8 @@ import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-/** Closures and reducts beside brute force: a set of attributes determines another one exactly if no
-  * table of two rows that has all dependencies contradicts it (Armstrong).
+/** Closures and reducts beside brute force: a set of attributes determines another one exactly if
+  * no table of two rows that has all dependencies contradicts it (Armstrong).
   */
 class DependenciesSpec extends AnyFunSuite with ScalaCheckPropertyChecks {
   private val Attributes = BitSet(0, 1, 2, 3, 4, 5)
@@ -16,8 +16,8 @@ class DependenciesSpec extends AnyFunSuite with ScalaCheckPropertyChecks {
   private val dependencies: Gen[Dependencies] =
     Gen.choose(0, 6).flatMap(Gen.listOfN(_, Gen.zip(sets, sets).map((Dependency.apply _).tupled))).map(Dependencies(_))
 
-  /** The attributes in which two rows must agree that agree in `by`: in the intersection of all sets
-    * in which two rows of a table with these dependencies can agree.
+  /** The attributes in which two rows must agree that agree in `by`: in the intersection of all
+    * sets in which two rows of a table with these dependencies can agree.
     */
   private def forced(by: BitSet, known: Dependencies): BitSet =
     Attributes.subsets().map(BitSet.fromSpecific(_)).filter { agree =>

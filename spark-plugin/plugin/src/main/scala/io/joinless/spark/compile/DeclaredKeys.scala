@@ -32,12 +32,18 @@ import org.apache.spark.sql.types.Metadata
   */
 private[compile] object DeclaredKeys {
 
-  /** An optimized template with groups in place of its keys. Groups that are emitted once never are:
-    * a key has no time at which it closes.
+  /** An optimized template with groups in place of its keys. Groups that are emitted once never
+    * are: a key has no time at which it closes.
     */
   def checked(plan: LogicalPlan, emission: Emission): LogicalPlan = plan.transformUp { case rows: KeyedRows =>
-    if (emission.isFinal) throw JoinlessErrors.key("NO_CHANGES", "source" -> rows.source)
+    if (emission.isFinal) refuse(rows)
     grouped(rows)
+  }
+
+  /** Refuses a plan with keys that nothing checks. */
+  def refuse(plan: LogicalPlan): Unit = plan.foreach {
+    case rows: KeyedRows => throw JoinlessErrors.key("NO_CHANGES", "source" -> rows.source)
+    case _ =>
   }
 
   private def grouped(rows: KeyedRows): LogicalPlan = {

@@ -91,7 +91,7 @@ final class DeltaCompiler(
       compiled.collectFirst { case unmarked @ (_: Changelog | _: SampleOf) => unmarked }.foreach { unmarked =>
         throw JoinlessErrors.retractionsNotRepresentable(unmarked.output.map(_.name).mkString(", "))
       }
-      compiled.collectFirst { case rows: KeyedRows => throw JoinlessErrors.key("NO_CHANGES", "source" -> rows.source) }
+      DeclaredKeys.refuse(compiled)
       compiled
     }
   }
@@ -275,10 +275,7 @@ final class DeltaCompiler(
   } yield {
     val groups = GroupCompiler.groups(grouping, rows, closes).copy(purpose = purpose.map(_.text))
     val known = groups.copy(shape = groups.shape.copy(order = streams.reads.order))
-    val added =
-      if (known.shape.isKey) streams.addKeys(known, grouping.output, RelationNames.of(grouping.child), rows.retractable)
-      else streams.addGroups(known, grouping.output)
-    Project(grouping.results, added)
+    Project(grouping.results, streams.addGroups(known, grouping, rows.retractable))
   }
 
   /** The changes of the result. Where operators above blocks and groups make its rows one by one,
@@ -443,12 +440,9 @@ final class DeltaCompiler(
       AttributeClasses(block),
       streams.changelogs(block.leaves.map(_.plan)),
       conf.keyErrorsAreNull,
-      expiring.toMap
-    ).copy(
-      forgets = streams.emission.isFinal,
-      kinds = streams.emission.kinds(block, streams),
-      uniqueBy = block.leaves.map(streams.uniqueBy)
-    )
+      expiring.toMap,
+      block.leaves.map(streams.uniqueBy)
+    ).copy(forgets = streams.emission.isFinal, kinds = streams.emission.kinds(block, streams))
   }
 
   /** The plan in which projections pass on the times by which rows of streams expire. */

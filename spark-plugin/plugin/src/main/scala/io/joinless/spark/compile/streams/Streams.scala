@@ -101,21 +101,18 @@ final private[compile] class Streams private (val emission: Emission, all: Array
   /** Whether the stream has a watermark. */
   def hasWatermark(ref: StreamRef): Boolean = source(ref).rows.exists(_.isInstanceOf[EventTimeWatermark])
 
-  /** Adds the changes of groups as a stream; its columns are `output`. Event times among them no
-    * longer bound anything. Where groups are emitted once, their rows are only inserted. The
-    * stream is a relation of blocks above; checkpoints record the name that it gets here.
+  /** Adds the changes of groups as a stream; its columns are those of the grouping. Event times among
+    * them no longer bound anything. Where groups are emitted once, their rows are only inserted. The
+    * stream is a relation of blocks above; checkpoints record the name that it gets here. The groups
+    * of a declared key are the rows of their relation: called as it is, and only inserted if these
+    * are.
+    *
+    * @param retractable rows of the groups can be deleted
     */
-  def addGroups(groups: Groups, output: Seq[Attribute]): StreamRef =
-    added(emission.source(groups), groups, output, None)
-
-  /** Adds the groups of a declared key as a stream. Its rows are those of the relation: they are
-    * called as it is, and only inserted where these are.
-    */
-  def addKeys(groups: Groups, output: Seq[Attribute], relation: Option[String], retractable: Boolean): StreamRef =
-    added(if (retractable) emission.source(groups) else Source.FinalGroups(groups), groups, output, relation)
-
-  private def added(source: Source, groups: Groups, output: Seq[Attribute], name: Option[String]): StreamRef = {
-    all += source
+  def addGroups(groups: Groups, grouping: GroupCompiler.Grouping, retractable: Boolean): StreamRef = {
+    val output = grouping.output
+    val isKey = groups.shape.isKey
+    all += (if (isKey && !retractable) Source.FinalGroups(groups) else emission.source(groups))
     val functions = groups.functions.map(_.function)
     val columns = output.zip(groups.output).zipWithIndex.map { case ((a, ofGroups), i) =>
       // the grouping columns come first, then a column per function
@@ -132,7 +129,8 @@ final private[compile] class Streams private (val emission: Emission, all: Array
     else if (groups.purpose.isDefined) DerivedNames.Matches
     else if (groups.shape.columns.isEmpty) DerivedNames.Total
     else DerivedNames.Groups
-    named(StreamRef(all.size - 1, columns), name.getOrElse(relationName))
+    val ofRelation = if (isKey) RelationNames.of(grouping.child) else None
+    named(StreamRef(all.size - 1, columns), ofRelation.getOrElse(relationName))
   }
 
   /** An empty set of rows with these columns, read from the first stream of the query. */

@@ -7,8 +7,9 @@ import io.joinless.spark.spec.{ColumnSpec, GroupShape}
 import io.joinless.spark.state.groups.{GroupTotals, RowsOfKey}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** The check of a declared key: after a batch, each key that the batch touches has one row, or none.
-  * The changes of the batch are netted before: a row that replaces another one is no second row.
+/** The check of a declared key: after a batch, each key that the batch touches has one row, or
+  * none. The changes of the batch are netted before: a row that replaces another one is no second
+  * row.
   *
   * @param function the only function of the groups
   * @param columns the grouping columns, under the names of the key's

@@ -51,7 +51,7 @@ import org.apache.spark.sql.joinless.KeyBytes
   * @param expiring the leaves whose rows expire: a stored column, and how many microseconds after
   *   it
   * @param kinds per leaf, the kinds of its rows, where rows are emitted once they are final
-  * @param uniqueBy per leaf, the columns by which its rows are unique, if it is known
+  * @param uniqueBy per leaf, the columns by which its rows are unique; empty if nothing is known
   * @param like the recorded block whose order of columns this one has, where the query's is another
   *   ([[RecordedOrder]])
   */
@@ -179,7 +179,7 @@ final case class BlockLayout(
     ).having(FixedConditions, Some(classes.constants)).having(SampleSpec, sample)
 
   /** The attributes by which the rows of a leaf are unique; None if a column of its key is none. */
-  private def attributesOfKey(leaf: Int): Option[BitSet] = uniqueBy(leaf).flatMap { key =>
+  private def attributesOfKey(leaf: Int): Option[BitSet] = uniqueBy.lift(leaf).flatten.flatMap { key =>
     val attributes = key.map(column => keys(leaf).find(k => stores(columns(leaf)(k.ordinal), column)).map(_.attribute))
     Option.when(attributes.forall(_.isDefined))(attributes.flatten.to(BitSet))
   }
@@ -232,7 +232,8 @@ object BlockLayout {
       classes: AttributeClasses,
       changelogs: Set[Int] = Set.empty,
       guardKeys: Boolean = false,
-      expiring: Map[Int, Expiry] = Map.empty
+      expiring: Map[Int, Expiry] = Map.empty,
+      uniqueBy: IndexedSeq[Option[Seq[Attribute]]] = IndexedSeq.empty
   ): BlockLayout = {
     val (guarded, unguarded) = block.earlyKeys.partition { case Term(_, key) =>
       !Conditions.isLate(key) && (guardKeys || CanThrow.onlyByOverflow(key))
@@ -286,7 +287,7 @@ object BlockLayout {
       forgets = false,
       expiring = expiring,
       kinds = None,
-      uniqueBy = block.leaves.map(_ => None),
+      uniqueBy = uniqueBy,
       like = None
     )
   }

@@ -58,8 +58,8 @@ final class ValueChanges(reader: ValueReader) extends WeightedValues(reader) {
   }
 }
 
-/** The rows of a declared key: in a store there is one, once. While the changes of a batch are added
-  * up, there may be others, and rows with a negative weight:
+/** The rows of a declared key: in a store there is one, once. While the changes of a batch are
+  * added up, there may be others, and rows with a negative weight:
   * {{{
   * stored      (Ann) 1
   * the batch   (Ann) -1, (Bob) 1       netted, in any order

@@ -13,8 +13,8 @@ import org.apache.spark.sql.joinless.JoinlessRuntimeException
 import org.apache.spark.sql.types._
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Batches of rows with a key over a store in memory: the emitted changes are those of the rows, and
-  * a batch fails exactly if it leaves a key with several rows.
+/** Batches of rows with a key over a store in memory: the emitted changes are those of the rows,
+  * and a batch fails exactly if it leaves a key with several rows.
   */
 class KeyCheckSpec extends AnyFunSuite {
   import KeyCheckSpec._
