@@ -11,7 +11,7 @@ import scala.collection.immutable.BitSet
   * which it refers, a batch that changes whether a key is in V_p changes all rows that refer to
   * it. So a walk over these is charged to their own changes, whatever the order within the batch.
   * {{{
-  * orders(id, shop) · shops(shop, city) · cities(city, country)     keys: shop of shops, city of cities
+  * orders(id, shop) · shops(shop, city) · cities(city, country)     keys: shop, city
   *
   * references   orders to shops, shops to cities: O(1) amortised per change if they hold
   * }}}

@@ -18,7 +18,7 @@ import org.apache.spark.sql.types.Metadata
 
 /** Declared keys as groups: the rows of a key are a group, whose only row is its value.
   * {{{
-  * key(orders, id)   =>   SELECT id, r.city FROM (SELECT id, only_row(city) AS r FROM orders GROUP BY id)
+  * key(t, id)   =>   SELECT id, r.city FROM (SELECT id, only_row(city) AS r FROM t GROUP BY id)
   * }}}
   * ''Invariant'': after each batch, a group has exactly one row. So the groups return the rows of
   * the relation, and a second row of a key fails the batch ([[OnlyRow]]). All rows of a key meet in

@@ -101,11 +101,11 @@ final private[compile] class Streams private (val emission: Emission, all: Array
   /** Whether the stream has a watermark. */
   def hasWatermark(ref: StreamRef): Boolean = source(ref).rows.exists(_.isInstanceOf[EventTimeWatermark])
 
-  /** Adds the changes of groups as a stream; its columns are those of the grouping. Event times among
-    * them no longer bound anything. Where groups are emitted once, their rows are only inserted. The
-    * stream is a relation of blocks above; checkpoints record the name that it gets here. The groups
-    * of a declared key are the rows of their relation: called as it is, and only inserted if these
-    * are.
+  /** Adds the changes of groups as a stream; its columns are those of the grouping. Event times
+    * among them no longer bound anything. Where groups are emitted once, their rows are only
+    * inserted. The stream is a relation of blocks above; checkpoints record the name that it gets
+    * here. The groups of a declared key are the rows of their relation: called as it is, and only
+    * inserted if these are.
     *
     * @param retractable rows of the groups can be deleted
     */
