@@ -166,6 +166,31 @@ def test_zeros_are_one_key(tables: Folders) -> None:
     violated(tables, sql)
 
 
+def test_equal_values_of_a_collation_are_one_key(tables: Folders) -> None:
+    stream = tables.stream("t", "name string, v long").selectExpr("name COLLATE UTF8_LCASE AS name", "v")
+    joinless.key(stream, "name").createOrReplaceTempView("t")
+    tables.put("t", [("Ann", 1)], "name string, v long")
+    assert changes(tables, "SELECT * FROM t") == [("Ann", 1, 1)]
+    tables.put("t", [("ANN", 1)], "name string, v long")
+    assert "name=A" in violated(tables, "SELECT * FROM t")
+
+
+@pytest.mark.parametrize("view", ["people", "changing"])
+def test_a_query_that_takes_over_rows_has_their_keys(tables: Folders, view: str) -> None:
+    """Rows of a changelog are taken from the block below the check, others are read again."""
+    people(tables)
+    joinless.key(joinless.changelog(tables.stream("changing", CHANGE)), "id").createOrReplaceTempView("changing")
+    tables.put("people", [(1, "Oslo")], PERSON)
+    tables.put("changing", [(1, "Oslo", "insert")], CHANGE)
+    old, new = (WANTED.replace("people", view) + where for where in ("", " WHERE p.id < 9"))
+    assert changes(tables, old) == [(1, "Oslo", "tea", 1)]
+    joinless.evolve(str(tables.at("cp")), tables.session.sql(new), str(tables.at("evolved")))
+    tables.put("people", [(1, "Bern")], PERSON)
+    tables.put("changing", [(1, "Bern", "insert")], CHANGE)
+    with pytest.raises(PySparkException, match=r"JOINLESS_KEY_VIOLATION.*2 rows with id=1"):
+        tables.run(joinless.enumerate_deltas(tables.session.sql(new), output="weight"), "evolved")
+
+
 def test_another_key_is_another_query(tables: Folders) -> None:
     people(tables)
     tables.put("people", [(1, "Oslo")], PERSON)

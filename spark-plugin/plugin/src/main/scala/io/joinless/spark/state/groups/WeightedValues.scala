@@ -70,7 +70,10 @@ final class RowsOfKey(reader: ValueReader) extends WeightedValues(reader) {
 
   /** The only row, as a row of one column; None if there is another one, or none. */
   def only: Option[UnsafeRow] =
-    Option.when(count == 1L && weights.size == 1)(weights.keySet.iterator.next())
+    Option.when(count == 1L && weights.size == 1)(first)
+
+  /** One of the rows, if there are any. */
+  def first: UnsafeRow = weights.keySet.iterator.next()
 
   override def add(that: Accumulator): Unit = {
     super.add(that)
