@@ -36,10 +36,12 @@ def grouped(case: Case, seed: int) -> Case:
 
 
 def total_of_cycle(case: Case, seed: int) -> Case:
-    """Totals over triangles of the case's tables, some per corner or side, some with another relation on a side or a corner, or a condition."""
+    """Totals over triangles of the case's tables, some per corner or side, some with another relation or a condition."""
     rng = Random(seed * 17 + 3)
     sides = [rng.choice(case.tables) for _ in range(3)]
-    text = f"{sides[0].name} p JOIN {sides[1].name} q ON p.c1 = q.c0 JOIN {sides[2].name} r ON q.c1 = r.c0 AND r.c1 = p.c0"
+    text = (
+        f"{sides[0].name} p JOIN {sides[1].name} q ON p.c1 = q.c0 JOIN {sides[2].name} r ON q.c1 = r.c0 AND r.c1 = p.c0"
+    )
     if rng.random() < 0.4:
         corner = rng.choice(("p.c0", "q.c0", "r.c0"))
         side = rng.choice(("", " AND s.c1 = p.c1")) if corner == "p.c0" else ""
@@ -47,7 +49,9 @@ def total_of_cycle(case: Case, seed: int) -> Case:
     text += rng.choice(
         ("", "", " WHERE p.c0 < q.c0", " WHERE p.c0 < q.c0 AND q.c0 < r.c0", " WHERE r.c0 IS NOT NULL AND q.c1 <> q.c0")
     )
-    columns = (f"{name}.{column.name}" for name, table in zip("pqr", sides, strict=True) for column in table.columns[:5])
+    columns = (
+        f"{name}.{column.name}" for name, table in zip("pqr", sides, strict=True) for column in table.columns[:5]
+    )
     joined = replace(case, sql=f"SELECT {_list(f'{column} AS x{i}' for i, column in enumerate(columns))} FROM {text}")
     found = [column for column in columns_of(joined) if FAMILY.get(column.type) not in (None, "floating")]
     vertices = [column for column in found if column.name in ("x0", "x1")] if rng.random() < 0.6 else []

@@ -4,8 +4,8 @@ import io.joinless.engine.tuples.IntStack
 import io.joinless.engine.update.DeltaEnumeration
 import io.joinless.engine.view.Annotation
 
-/** The changes of totals over a cycle of three components ([[CycleSums]]): a result for each key, with
-  * the sum of all changes; without keys, one result.
+/** The changes of totals over a cycle of three components ([[CycleSums]]): a result for each key,
+  * with the sum of all changes; without keys, one result.
   *
   * Projected rows change one by one: deletes first, so that no intermediate sum is larger than it
   * must be. Each state in between is that of a legal database.

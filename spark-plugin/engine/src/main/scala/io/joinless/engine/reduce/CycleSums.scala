@@ -20,8 +20,8 @@ import scala.collection.immutable.BitSet
   * rows of T with a    few by chance
   * V_R(b,a), then S(b,c) · T(c,a) for each heavy c of T: there are few
   * }}}
-  * The cheapest of the three is taken, so that where no value is heavy a change costs the shorter of
-  * two lists, as an intersection does. Then the two views that read the row are changed: a heavy
+  * The cheapest of the three is taken, so that where no value is heavy a change costs the shorter
+  * of two lists, as an intersection does. Then the two views that read the row are changed: a heavy
   * first value adds its row times the rows of one light value; a light one adds it times the rows
   * of heavy values that lead to it.
   *

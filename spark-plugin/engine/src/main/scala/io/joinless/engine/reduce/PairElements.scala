@@ -3,8 +3,8 @@ package io.joinless.engine.reduce
 import io.joinless.engine.algebra.Ring
 import io.joinless.engine.tuples.{KeyIndex, PagedWords, TupleArena}
 
-/** An element of a ring per pair of keys: a sparse matrix. A pair whose element stands for no result
-  * is not stored.
+/** An element of a ring per pair of keys: a sparse matrix. A pair whose element stands for no
+  * result is not stored.
   * {{{
   * elements.add(y, x, summand)        // (y, x) → its element + summand
   * elements.addTo(sum, y, x)          // sum + the element of (y, x), if there is one

@@ -49,7 +49,8 @@ final class IntLists(removable: Boolean) extends KeyedLists {
     else if ((~slot & Head - 1) > 1) slot + 1
     else 0
 
-  /** Calls `f` with each tuple of a key's list, the last one first. The list must not change meanwhile.
+  /** Calls `f` with each tuple of a key's list, the last one first. The list must not change
+    * meanwhile.
     */
   @inline def foreach(key: Int)(f: Int => Unit): Unit = {
     var slot = first(key)

@@ -40,7 +40,7 @@ final class HubTriangles(shared: Boolean = false, keys: Seq[Int] = Nil) {
   ))
   private[this] val batch = new ReducedBatch(join, IndexedSeq.empty)
 
-  // per relation: the counts of rows, by first and second value, and the first values of each second one
+  // per relation: the counts of rows, by first and second value; the first values of each second one
   private[this] val counts = Array.fill(3)(mutable.HashMap.empty[Long, mutable.HashMap[Long, Long]])
   private[this] val sources = Array.fill(3)(mutable.HashMap.empty[Long, mutable.HashSet[Long]])
   private[this] val rows = mutable.LinkedHashSet.empty[(Int, Long, Long)]

@@ -5,8 +5,8 @@ import io.joinless.spark.rules.blocks.{AttributeClasses, JoinBlock, OuterScope, 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.types._
 
-/** Conditions over several relations that one relation can check by itself, since join keys have the
-  * values of the others' columns:
+/** Conditions over several relations that one relation can check by itself, since join keys have
+  * the values of the others' columns:
   * {{{
   * e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src AND c.dst = a.src
   * WHERE a.src < b.src AND b.src < c.src          each triangle once
