@@ -36,7 +36,7 @@ def grouped(case: Case, seed: int) -> Case:
 
 
 def total_of_cycle(case: Case, seed: int) -> Case:
-    """Totals over triangles of the case's tables, some per corner or side, some with another relation or a condition."""
+    """Totals over triangles of the case's tables: per corner or side, with another relation, with a condition."""
     rng = Random(seed * 17 + 3)
     sides = [rng.choice(case.tables) for _ in range(3)]
     text = (
