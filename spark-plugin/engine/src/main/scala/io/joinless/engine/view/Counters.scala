@@ -21,4 +21,13 @@ final class Counters {
 
   /** Tuples marked live, over all nodes that have children. */
   var marked: Long = 0L
+
+  /** Lists and probes that walks through bags have looked up, to choose among relations and to find
+    * candidates. They are moves, too.
+    */
+  var lookups: Long = 0L
+
+  /** How often the relation that follows a set of bound relations has changed, in orders that adapt.
+    */
+  var reorders: Long = 0L
 }

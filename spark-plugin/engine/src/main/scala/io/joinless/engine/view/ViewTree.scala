@@ -1,5 +1,6 @@
 package io.joinless.engine.view
 
+import io.joinless.engine.orders.{OrderChoice, Orders}
 import io.joinless.engine.query.BagNode
 import io.joinless.engine.tuples.{InlinedWords, KeyIndex, NotedKeys, PagedLongs, TupleArena, TupleKeys}
 
@@ -16,8 +17,13 @@ import io.joinless.engine.tuples.{InlinedWords, KeyIndex, NotedKeys, PagedLongs,
   * tuple as the row of that relation; generalized nodes follow.
   *
   * @param aggregates results are also counted and summed up, from the same state
+  * @param orderChoice how walks choose the next relation of a bag; results do not depend on it
   */
-final class ViewTree(val block: BlockDef, val aggregates: Option[AggregatesDef] = None) extends RowStore {
+final class ViewTree(
+    val block: BlockDef,
+    val aggregates: Option[AggregatesDef] = None,
+    private[engine] val orderChoice: OrderChoice = OrderChoice.Fewest
+) extends RowStore {
   val counters = new Counters
   private[this] val arenas: Array[TupleArena] = block.inputs.map(i => new TupleArena(i.fixedWords)).toArray
   private[this] val identities: Array[KeyIndex] = block.inputs.indices.map { i =>
@@ -36,6 +42,10 @@ final class ViewTree(val block: BlockDef, val aggregates: Option[AggregatesDef] 
 
   /** The indexes by which relations are intersected; null if they have views. */
   private[engine] val bag: BagIndexes = if (block.isBag) new BagIndexes(block, builder.keys) else null
+
+  /** The orders that adapt to what walks through the bag have seen; null if there are none. */
+  private[engine] val orders: Orders =
+    if (bag == null) null else Orders.of(orderChoice, bag.members.map(_.attributeSet))
   require(bag == null || aggregates.isEmpty, "the results of a bag are not counted")
 
   /** All nodes, children before their parents. */
@@ -89,7 +99,8 @@ final class ViewTree(val block: BlockDef, val aggregates: Option[AggregatesDef] 
   def bytes: Long =
     arenas.iterator.map(_.bytes).sum + identities.iterator.filter(_ != null).map(_.bytes).sum +
       (if (projected == null) 0L else projected.bytes + projectedIdentity.bytes) + builder.keys.bytes + noted.iterator
-        .map(_.bytes).sum + (if (bag == null) 0L else bag.bytes) + nodes.iterator.map(_.bytes).sum
+        .map(_.bytes).sum + (if (bag == null) 0L else bag.bytes) + (if (orders == null) 0L else orders.bytes) + nodes
+        .iterator.map(_.bytes).sum
 
   /** Whether nothing is stored, and no view refers to anything. */
   def isEmpty: Boolean = rows == 0 && (!block.removable || keys == 0) && counters.alive == 0 && counters.marked == 0

@@ -48,13 +48,19 @@ private[mutants] object BagMutants {
     Mutant(
       "bag: the list of another relation is walked",
       walk,
-      "if (count < fewest) {\n        best" -> "if (true) {\n        best"
+      "    chosenLists(l) = foundLists\n" -> "    if (chosenLists(l) == null) chosenLists(l) = foundLists\n"
     ),
     Mutant(
       "bag: a missing key is the first one",
       walk,
       "foundKey = member.find(ids, buffer)" -> "foundKey = math.max(member.find(ids, buffer), 0)"
     ),
+    Mutant(
+      "bag: a fixed order goes on without a bound attribute",
+      walk,
+      "== 0L && (bag.members(r).attributeSet & boundAttributes(l)) != 0L" -> "== 0L"
+    ),
+    Mutant("bag: a fixed order has bound relations again", walk, "(boundRelations(l) >>> r & 1L) == 0L && " -> ""),
     Mutant("bag: conditions are evaluated too early", walk, "(readBy(i) & ~now) == 0L && " -> ""),
     Mutant("bag: conditions are never evaluated", walk, "(readBy(i) & ~before) != 0L" -> "false"),
     Mutant(

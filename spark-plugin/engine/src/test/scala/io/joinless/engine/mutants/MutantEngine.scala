@@ -53,6 +53,7 @@ object MutantEngine {
     else if (DrawMutants.ofPositions.contains(mutant)) Seq("runPositions")
     else if (DrawMutants.ofCells.contains(mutant)) Seq("runCells")
     else if (BagMutants.all.contains(mutant)) Seq("runBags")
+    else if (OrderMutants.all.contains(mutant)) Seq("runOrders")
     else if (CycleMutants.all.contains(mutant)) Seq("runTotals")
     else if (SampleMutants.all.contains(mutant)) Seq("runSamples")
     else if (ofSums.exists(mutant.file.startsWith)) Seq("runSums")

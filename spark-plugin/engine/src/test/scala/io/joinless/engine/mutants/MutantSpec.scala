@@ -19,7 +19,7 @@ class MutantSpec extends AnyFunSuite with BeforeAndAfterAll {
 
   for (
     (tests, cases) <-
-      Seq("runSamples", "runGroups", "runCells", "runPositions").map(Seq(_) -> 40L) :+ Seq(
+      Seq("runSamples", "runGroups", "runCells", "runPositions", "runOrders").map(Seq(_) -> 40L) :+ Seq(
         "run",
         "runSums",
         "runBags",

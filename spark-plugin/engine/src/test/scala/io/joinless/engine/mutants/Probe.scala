@@ -1,6 +1,7 @@
 package io.joinless.engine.mutants
 
 import io.joinless.engine.oracle._
+import io.joinless.engine.orders.{OrdersCheck, ReportsCheck}
 import io.joinless.engine.reduce.{HubTriangles, ReducedCase, ReducedRun}
 import io.joinless.engine.sample.{CellsLaw, PositionsLaw, SampleLaw, SampleRun}
 import java.lang.management.ManagementFactory
@@ -34,6 +35,10 @@ object Probe {
   def runTotals(from: Long, until: Long): String = first(from, until) { seed =>
     HubTriangles.failure(seed).orElse(new ReducedRun(ReducedCase.drawTotal(seed)).run())
   }
+
+  /** The same for orders that adapt: their costs, and what walks report. */
+  def runOrders(from: Long, until: Long): String =
+    first(from, until)(seed => OrdersCheck.failure(seed).orElse(ReportsCheck.failure(seed)))
 
   /** The same for kept samples: what is true of each, and their law. */
   def runSamples(from: Long, until: Long): String =

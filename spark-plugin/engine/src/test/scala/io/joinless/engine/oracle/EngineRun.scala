@@ -4,6 +4,7 @@ import scala.collection.mutable
 import scala.util.Random
 
 import io.joinless.engine.enumerate.{FullEnumeration, Membership, Residual, Results, Run, WordPointers}
+import io.joinless.engine.orders.OrderChoice
 import io.joinless.engine.update.{
   ChangeBatch,
   DeleteOfAbsentRow,
@@ -47,6 +48,12 @@ final class EngineRun(query: Case) {
       query,
       random
     ))
+  // results do not depend on the orders in which relations are bound
+  private[this] val orderChoice: OrderChoice = random.nextInt(4) match {
+    case 0 => OrderChoice.Fixed(IndexedSeq.fill(relations)(random.shuffle(query.relations.indices.toVector)))
+    case 1 => OrderChoice.Adaptive(sums = random.nextBoolean(), patience = random.nextInt(3), randomAfter = 5)
+    case _ => OrderChoice.Fewest
+  }
   private[this] var current = mutable.LongMap.empty[Long]
   private[this] var tree: ViewTree = _
   private[this] var batch: ChangeBatch = _
@@ -95,7 +102,7 @@ final class EngineRun(query: Case) {
     }
 
   private def fresh(): Unit = {
-    tree = new ViewTree(query.block, aggregates.map(_.definition))
+    tree = new ViewTree(query.block, aggregates.map(_.definition), orderChoice)
     stepsRehearsed = 0L
     batch = new ChangeBatch(tree, residuals, query.negatives)
     delta = new DeltaEnumeration(tree, residuals)

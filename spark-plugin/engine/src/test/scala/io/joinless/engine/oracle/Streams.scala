@@ -1,6 +1,7 @@
 package io.joinless.engine.oracle
 
 import io.joinless.engine.enumerate.Residual
+import io.joinless.engine.orders.OrderChoice
 import io.joinless.engine.query.{Hypergraph, JoinTree, TreeSearch}
 import io.joinless.engine.tuples.KeyField
 import io.joinless.engine.update.{DeletedRows, DeltaEnumeration}
@@ -17,7 +18,8 @@ final class Streams(
     changelog: Boolean,
     selfJoin: Boolean = false,
     shape: Option[JoinTree] = None,
-    residuals: IndexedSeq[Residual] = IndexedSeq.empty
+    residuals: IndexedSeq[Residual] = IndexedSeq.empty,
+    orderChoice: OrderChoice = OrderChoice.Fewest
 ) {
   val joinTree: JoinTree = shape.getOrElse(TreeSearch.best(graph).fold(core => sys.error(core.toString), identity))
 
@@ -34,7 +36,8 @@ final class Streams(
           RelationDef(if (selfJoin) 0 else r, keys)
         },
         joinTree
-      )
+      ),
+      orderChoice = orderChoice
     )
   }
   val delta = new DeltaEnumeration(tree, residuals)
