@@ -12,7 +12,27 @@ private[engine] object OrdersCheck {
     val random = new Random(seed)
     val attributes = draw(random)
     val (sums, bounds) = (random.nextBoolean(), random.nextInt(4) > 0)
-    new OrdersCheck(attributes, sums, bounds, random).failure.orElse(ofAverages(random))
+    new OrdersCheck(attributes, sums, bounds, random).failure.orElse(ofAverages(random)).orElse(ofNoShare)
+  }
+
+  /** A set whose best step has the share 0 keeps its cost while what follows becomes a bound. If the
+    * share increases then, the sets above must follow, too. Random changes rarely do this.
+    */
+  private def ofNoShare: Option[String] = {
+    // 0 leads to 1 only, 1 to 2, and 2 to the others
+    val graph = new CostGraph(Array(1L, 3L, 6L, 4L, 4L, 4L), sums = false)
+    def share(to: Int, share: Double, bound: Int*): Unit =
+      graph.setShare(graph.step(bound.map(1 << _).sum, to), share)
+    for (r <- 0 until 6) graph.setLength(r, r, 1.0)
+    for (r <- 0 until 2) graph.setLength(r, r + 1, 1.0)
+    share(2, 0.0, 0, 1)
+    share(4, 0.5, 0, 1, 2, 3)
+    share(4, 0.7, 0, 1, 2)
+    for (set <- graph.connectedSets) { val _ = graph.cost(set) }
+    share(4, 0.8, 0, 1, 2, 3) // 1.8 from 0, 1, 2, 3 on, where 1.5 is the bound
+    share(3, 0.5, 0, 1, 2) // 1.9 from 0, 1, 2 on, where 1.75 is the bound
+    share(2, 1.0, 0, 1)
+    Option.when(math.abs(graph.cost(1) - 3.9) > 1e-9)(s"the cost ${graph.cost(1)} is not 3.9")
   }
 
   /** Up to six relations that are connected, with up to three attributes each. */
