@@ -12,11 +12,11 @@ import io.joinless.engine.view.{BagIndexes, ViewTree}
   * rows     5,000          3              T is bound next: each of its rows binds c
   *          S by (b,c)                    then S, by one probe for each
   * }}}
-  * A relation of which all attributes are bound is probed at once. If it has one row, this is bound;
-  * if it has none, the combination ends. Otherwise the next relation is the tree's `OrderChoice`:
-  * by default the one with the fewest candidates under the rows that are bound. So a value that no
-  * other relation has ends the combination at once, and a change of a triangle costs the shorter of
-  * two lists, never their product.
+  * A relation of which all attributes are bound is probed at once. If it has one row, this is
+  * bound; if it has none, the combination ends. Otherwise the next relation is the tree's
+  * `OrderChoice`: by default the one with the fewest candidates under the rows that are bound. So
+  * a value that no other relation has ends the combination at once, and a change of a triangle
+  * costs the shorter of two lists, never their product.
   *
   * Candidates are the shortest list among those of the relation's bound attributes, without the
   * rows that differ in another one. If all of its attributes are bound, they are found by one

@@ -21,11 +21,11 @@ import java.util.BitSet
   * of these rows that agrees with all of P. There is one value per set, whatever relation an order
   * began with.
   *
-  * ''Incremental'': an increase of a cost can only matter where the step was the best one. There the
-  * value is tagged as a lower bound, and so are those above that are computed from it. Exact values
-  * are computed when a set is read: its steps in ascending order of their bounds, until the best
-  * exact one is at most the next bound. A decrease is computed at once, upwards, as far as values
-  * change. Before anything is known lists have the length 0 and shares are 1.
+  * ''Incremental'': an increase of a cost can only matter where the step was the best one. There
+  * the value is tagged as a lower bound, and so are those above that are computed from it. Exact
+  * values are computed when a set is read: its steps in ascending order of their bounds, until the
+  * best exact one is at most the next bound. A decrease is computed at once, upwards, as far as
+  * values change. Before anything is known lists have the length 0 and shares are 1.
   *
   * Space: O(n · 2^n) for n relations.
   *
@@ -84,7 +84,7 @@ final class CostGraph(attributesOf: Array[Long], sums: Boolean, bounds: Boolean 
   /** How often a set that was read had another next relation than when it was read before. */
   var reorders: Long = 0L
 
-  /** Whether a connected set binds all attributes of a relation, so that one probe finds its rows. */
+  /** Whether a connected set binds all attributes of a relation: one probe finds its rows. */
   private def isProbed(bound: Int, next: Int): Boolean =
     CostGraph.members(bound).foldLeft(0L)(_ | attributesOf(_)).&(attributesOf(next)) == attributesOf(next)
 

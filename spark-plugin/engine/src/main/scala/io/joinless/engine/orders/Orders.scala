@@ -4,11 +4,11 @@ import scala.util.hashing.byteswap64
 
 /** The orders in force of a bag: what walks have seen, and which relation follows which.
   *
-  * A walk from a changed row of R(a,b) ⋈ S(b,c) ⋈ T(c,a) that binds S reports the length of the list
-  * of S by b, and which share of its rows agrees with R; then the probe of T. Averages of these
-  * reports are the weights of a [[CostGraph]], from which the next walk reads its order.
+  * A walk from a changed row of R(a,b) ⋈ S(b,c) ⋈ T(c,a) that binds S reports the length of the
+  * list of S by b, and which share of its rows agrees with R; then the probe of T. Averages of
+  * these reports are the weights of a [[CostGraph]], from which the next walk reads its order.
   *
-  * Some walks have random orders, so that an order that was bad is seen again if it has become good.
+  * Some walks have random orders, so that an order that was bad is seen again if it is good now.
   * Which ones depends on their number alone: the same walks have the same orders in every run.
   *
   * Nothing here is recorded, and no result depends on it.
@@ -73,7 +73,7 @@ final class Orders(attributesOf: Array[Long], parameters: OrderChoice.Adaptive) 
     }
   }
 
-  /** Reports how many rows of a relation were found by a probe, which is a look-up if there are none. */
+  /** Reports how many rows of a relation a probe has found; it is a look-up if there are none. */
   def sawProbe(relation: Int, rows: Int): Unit = saw(relation, relation, math.max(rows, 1))
 
   private def saw(from: Int, to: Int, rows: Int): Unit = {

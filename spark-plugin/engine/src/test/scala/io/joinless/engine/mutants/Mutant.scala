@@ -46,8 +46,8 @@ object Mutant {
   private val survives = "n.vs.count(key) > n.dying(key) && n.isLiveAbove(key)"
 
   /** Those of trees whose results are enumerated, those of bags ([[BagMutants]]) and of their orders
-    * ([[OrderMutants]]), those of sums ([[SumMutants]]), of totals over cycles ([[CycleMutants]]), of
-    * samples ([[SampleMutants]]) and of what is drawn for them ([[DrawMutants]]).
+    * ([[OrderMutants]]), those of sums ([[SumMutants]]), of totals over cycles ([[CycleMutants]]),
+    * of samples ([[SampleMutants]]) and of what is drawn for them ([[DrawMutants]]).
     */
   val all: Seq[Mutant] =
     enumerated ++ BagMutants.all ++ OrderMutants.all ++ SumMutants.all ++ CycleMutants.all ++ SampleMutants.all ++

@@ -1,7 +1,7 @@
 package io.joinless.engine.mutants
 
-/** Mutations of orders that adapt (algorithms A80), which `Probe.runOrders` kills. Not included: what
-  * decides only on how much is computed, or among orders of the same cost.
+/** Mutations of orders that adapt (algorithms A80), which `Probe.runOrders` kills. Not included:
+  * what decides only on how much is computed, or among orders of the same cost.
   */
 private[mutants] object OrderMutants {
   private val graph = "orders/CostGraph.scala"

@@ -7,8 +7,8 @@ import scala.collection.mutable.Queue
 import scala.util.Random
 
 /** A stream of rows into the relations of a bag, each of which keeps its newest rows. In each epoch
-  * another relation is large: it keeps ten times as many rows (four times, if skewed), and grows while the one before
-  * shrinks.
+  * another relation is large: it keeps ten times as many rows (four times, if skewed), and grows
+  * while the one before shrinks.
   *
   * @param skewed the rows that make a relation large have one of ten values in its first column,
   *   which are frequent in all relations; else their values are as in other relations
@@ -55,7 +55,7 @@ final private[engine] class MovingHubs(graph: Hypergraph, skewed: Boolean, epoch
     MovingHubs.Cost(moves.toIndexedSeq, counters.lookups, counters.reorders, searches, counters.results)
   }
 
-  /** The fixed orders that walks tell apart, for each relation that changes. */
+  /** The fixed orders that differ for walks, for each relation that changes. */
   private val orders: IndexedSeq[IndexedSeq[IndexedSeq[Int]]] = graph.edges.indices.map { start =>
     val others = graph.edges.indices.filter(_ != start)
     others.permutations.toIndexedSeq.distinctBy(choices(start, _))

@@ -6,10 +6,9 @@ import io.joinless.engine.query.BagNode
 import io.joinless.engine.query.ShapesOfQueries.cycle
 import scala.util.Random
 
-/** What walks report, on a triangle R(a,b), S(b,c), T(a,c) in which all lengths and shares are known.
-  *
-  * A row of R has some rows in S, of which a condition accepts a part, and others in T. In a third
-  * of the cases T has rows of R's that S does not have, and the other way round.
+/** What walks report, on a triangle R(a,b), S(b,c), T(a,c) whose lengths and shares are known: a
+  * row of R has some rows in S, of which a condition accepts a part, and others in T; some of them
+  * meet.
   */
 private[engine] object ReportsCheck {
 
