@@ -92,7 +92,7 @@ def test_the_programs_of_a_page_run_and_print_what_the_page_shows(
         assert on_page.read_text() == picture.read_text() + "\n", "run .venv/bin/pytest tests/test_docs.py --update"
 
 
-@pytest.mark.parametrize("page", ["kafka.md", "usage.md"])
+@pytest.mark.parametrize("page", ["kafka.md", "usage.md", "join-graphs.md"])
 def test_the_programs_of_other_pages_are_python(page: str) -> None:
     programs = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
     assert programs
