@@ -99,64 +99,60 @@ def test_most_queries_are_joined_by_intersection(spark: SparkSession, tmp_path: 
     assert intersected >= 6
 
 
-@pytest.mark.parametrize("begun", ["true", "false"])
-def test_a_total_goes_on_as_it_was_begun(begun: str, spark: SparkSession, tmp_path: Path) -> None:
-    """Results that are listed and counted above stay so, and the other way round."""
-    session = spark.newSession()
-    edges = tmp_path / "edges"
-    edges.mkdir()
-    stream = session.readStream.schema("src INT, dst INT, _change_type STRING").csv(str(edges))
-    joinless.changelog(stream).createOrReplaceTempView("e")
-    found: Counter[int] = Counter()
-
-    def add(batch: DataFrame, _: int) -> None:
-        for n, weight in batch.collect():
-            found[n] += weight
-
-    def play(counts: str, name: str, changes: str) -> None:
-        (edges / f"{name}.csv").write_text(changes)
-        session.conf.set("spark.joinless.aggregates.enabled", counts)
-        result = session.sql(TRIANGLES.format(a="a", b="b", c="c").replace(COLUMNS, "SELECT COUNT(*) AS n"))
-        writer = joinless.enumerate_deltas(result, output="weight").writeStream.foreachBatch(add)
-        writer = writer.option("checkpointLocation", str(tmp_path / "cp")).trigger(availableNow=True)
-        writer.start().awaitTermination()
-
-    play(begun, "first", "1,2,insert\n2,3,insert\n3,1,insert\n2,1,insert\n")
-    assert +found == {3: 1}
-    play("false" if begun == "true" else "true", "second", "2,3,delete\n1,1,insert\n")
-    # the loop alone, and the loop with the way to 2 and back, begun at each of its three edges
-    assert +found == {4: 1}
-
-
-COLUMNS = "SELECT a.src AS x, b.src AS y, c.src AS z"
-TRIANGLES = """SELECT {a}.src AS x, {b}.src AS y, {c}.src AS z FROM e {a} JOIN e {b} ON {a}.dst = {b}.src
+TRIANGLES = """FROM e {a} JOIN e {b} ON {a}.dst = {b}.src
                JOIN e {c} ON {b}.dst = {c}.src AND {c}.dst = {a}.src"""
 
 
-@pytest.mark.parametrize("begun", ["true", "false"])
-def test_a_checkpoint_goes_on_as_it_was_begun(begun: str, spark: SparkSession, tmp_path: Path) -> None:
+class Edges:
+    """A changelog `e` of edges, and what a query over it has emitted: each row with its weight."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.session, self.folder = spark.newSession(), folder
+        (folder / "edges").mkdir()
+        stream = self.session.readStream.schema("src INT, dst INT, _change_type STRING").csv(str(folder / "edges"))
+        joinless.changelog(stream).createOrReplaceTempView("e")
+        self.found: Counter[tuple[int, ...]] = Counter()
+
+    def play(self, setting: str, value: str, sql: str, changes: str) -> None:
+        """Starts the query, or goes on with it, under a setting, with some more changes."""
+        (self.folder / "edges" / f"{value}.csv").write_text(changes)
+        self.session.conf.set(setting, value)
+        deltas = joinless.enumerate_deltas(self.session.sql(sql), output="weight")
+        writer = deltas.writeStream.foreachBatch(self._add).trigger(availableNow=True)
+        writer.option("checkpointLocation", str(self.folder / "cp")).start().awaitTermination()
+
+    def _add(self, batch: DataFrame, _: int) -> None:
+        for *row, weight in batch.collect():
+            self.found[tuple(row)] += weight
+
+
+@pytest.fixture
+def edges(spark: SparkSession, tmp_path: Path) -> Edges:
+    return Edges(spark, tmp_path)
+
+
+@pytest.mark.parametrize(("begun", "later"), [("true", "false"), ("false", "true")])
+def test_a_total_goes_on_as_it_was_begun(begun: str, later: str, edges: Edges) -> None:
+    """Results that are listed and counted above stay so, and the other way round."""
+    setting = "spark.joinless.aggregates.enabled"
+    sql = f"SELECT COUNT(*) AS n {TRIANGLES.format(a='a', b='b', c='c')}"
+    edges.play(setting, begun, sql, "1,2,insert\n2,3,insert\n3,1,insert\n2,1,insert\n")
+    assert +edges.found == {(3,): 1}
+    edges.play(setting, later, sql, "2,3,delete\n1,1,insert\n")
+    # the loop alone, and the loop with the way to 2 and back, begun at each of its three edges
+    assert +edges.found == {(4,): 1}
+
+
+@pytest.mark.parametrize(("begun", "later"), [("true", "false"), ("false", "true")])
+def test_a_checkpoint_goes_on_as_it_was_begun(begun: str, later: str, edges: Edges) -> None:
     """Whatever the setting says later, and whatever its relations are called."""
-    session = spark.newSession()
-    edges = tmp_path / "edges"
-    edges.mkdir()
-    stream = session.readStream.schema("src INT, dst INT, _change_type STRING").csv(str(edges))
-    joinless.changelog(stream).createOrReplaceTempView("e")
-    found: Counter[tuple[int, int, int]] = Counter()
 
-    def add(batch: DataFrame, _: int) -> None:
-        for x, y, z, weight in batch.collect():
-            found[x, y, z] += weight
+    def sql(a: str, b: str, c: str) -> str:
+        return f"SELECT {a}.src AS x, {b}.src AS y, {c}.src AS z {TRIANGLES.format(a=a, b=b, c=c)}"
 
-    def play(setting: str, names: str, changes: str) -> None:
-        (edges / f"{setting}.csv").write_text(changes)
-        session.conf.set("spark.joinless.cyclicJoins.enabled", setting)
-        result = session.sql(TRIANGLES.format(**dict(zip("abc", names, strict=True))))
-        deltas = joinless.enumerate_deltas(result, output="weight")
-        writer = deltas.writeStream.foreachBatch(add).trigger(availableNow=True)
-        writer.option("checkpointLocation", str(tmp_path / "cp")).start().awaitTermination()
-
-    play(begun, "abc", "1,2,insert\n2,3,insert\n3,1,insert\n2,1,insert\n")
-    assert sum(found.values()) == 3
-    play("false" if begun == "true" else "true", "pqr", "2,3,delete\n1,5,insert\n5,2,insert\n")
+    setting = "spark.joinless.cyclicJoins.enabled"
+    edges.play(setting, begun, sql(*"abc"), "1,2,insert\n2,3,insert\n3,1,insert\n2,1,insert\n")
+    assert sum(edges.found.values()) == 3
+    edges.play(setting, later, sql(*"pqr"), "2,3,delete\n1,5,insert\n5,2,insert\n")
     around = [(1, 5, 2), (5, 2, 1), (2, 1, 5)]
-    assert {row for row, n in found.items() if n} == set(around)
+    assert {row for row, n in edges.found.items() if n} == set(around)

@@ -86,7 +86,8 @@ object ReducedRelation {
     * present, and its changes concern the rows that they would concern in the top.
     *
     * If results are counted, such components stay in the top. There a changed count is propagated
-    * to existing results only; below a root it would be propagated to all rows of the key.
+    * to existing results only; below a root it would be propagated to all rows of the key. Only
+    * totals over a cycle have them below its sides, which are the whole top.
     */
   @scala.annotation.tailrec
   def absorbed(components: IndexedSeq[ReducedRelation]): IndexedSeq[ReducedRelation] = {
@@ -101,15 +102,6 @@ object ReducedRelation {
         absorbed(components.filter(_ ne part).map(c => if (c eq whole) both else c).sortBy(_.relations.head))
     }
   }
-
-  /** Moves a component below the first of `others` that has all attributes it projects. None if none
-    * has, or if its tree cannot be attached there.
-    */
-  def below(part: ReducedRelation, others: IndexedSeq[ReducedRelation]): Option[IndexedSeq[ReducedRelation]] =
-    for {
-      i <- Some(others.indexWhere(other => part.projected.subsetOf(other.projected))) if i >= 0
-      tree <- attached(part, others(i).tree)
-    } yield others.updated(i, ReducedRelation(others(i).relations | part.relations, others(i).projected, tree))
 
   /** The tree `root` with a component attached below the first relation that meets its root. A
     * relation has only relations below it. So a component whose root is generalized is attached by
@@ -190,12 +182,9 @@ object Reduction {
     else
       for {
         found <- trees(graph, core.attributes, sizes)
-        (sides, others) = ReducedRelation.together(found).partition(_.projected.size == 2) if sides.size == 3
-        whole <- others.foldLeft(Option(sides))((sides, part) =>
-          sides.filter(_ => part.projected.nonEmpty).flatMap(ReducedRelation.below(part, _))
-        )
+        components = ReducedRelation.absorbed(ReducedRelation.together(found))
+        if components.size == 3 && components.forall(_.projected.size == 2)
       } yield {
-        val components = whole.sortBy(_.relations.head)
         val below = components.zipWithIndex.map { case (c, i) => RelationNode(i, c.projected, IndexedSeq.empty) }
         Reduction(core.attributes, components, BagNode(core.attributes, below))
       }

@@ -12,7 +12,7 @@ import io.joinless.engine.view.Annotation
   */
 final private[reduce] class CycleChanges(join: ReducedJoin) extends SumChanges(join) {
   private[this] val cycle = join.cycle
-  private[this] val keyed = math.max(join.keysOfCycle.relation, 0)
+  private[this] val keyed = cycle.keys.relation
   private[this] val links = new DeltaEnumeration(join.top, IndexedSeq.empty) // its results are never read
   private[this] val delta = new Array[Long](ring.width)
   private[this] val remaining = Array.fill(roots.length)(new IntStack) // touched rows that are not deleted

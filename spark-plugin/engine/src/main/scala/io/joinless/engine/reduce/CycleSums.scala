@@ -3,8 +3,7 @@ package io.joinless.engine.reduce
 import io.joinless.engine.algebra.Ring
 import io.joinless.engine.tuples.{IntLists, PagedBytes, Words}
 import io.joinless.engine.view.BagIndexes.{BagMember, RowsByKey}
-import io.joinless.engine.view.{Annotation, BagIndexes, BlockDef, Counters, ViewTree}
-import scala.collection.immutable.BitSet
+import io.joinless.engine.view.{Annotation, BagIndexes, Counters, ViewTree}
 
 /** The sum over all triangles of R(a,b) ⋈ S(b,c) ⋈ T(c,a), changed in O(√N) amortised steps per
   * change of a row: IVM^ε with ε = 1/2 (algorithms A79).
@@ -38,6 +37,7 @@ import scala.collection.immutable.BitSet
   *
   * ''Totals per key'': keys are one or two of the vertices a, b, c. A change of a row that has them
   * costs the same. One of a row that has not walks the shorter list: each path is of another key.
+  * Its relation has no view.
   *
   * @param top the three relations as a bag: its indexes are the lists and probes
   * @param elements by relation the element of each of its rows
@@ -45,7 +45,7 @@ import scala.collection.immutable.BitSet
 final private[reduce] class CycleSums(
     top: ViewTree,
     elements: IndexedSeq[Annotation],
-    keys: CycleKeys,
+    val keys: CycleKeys,
     ring: Ring,
     counters: Counters
 ) {
@@ -65,14 +65,14 @@ final private[reduce] class CycleSums(
     */
   def change(relation: Int, row: Int, delta: Array[Long], totals: KeyedChanges): Unit = {
     val side = sides(relation)
-    if (keys.has(relation + 2)) eachPath(side, row) { (first, second) =>
+    if (side.walks) eachPath(side, row) { (first, second) =>
       Words.copy(delta, 0, term, 0, term.length)
       side.next.multiply(term, first)
       side.previous.multiply(term, second)
       totals.add(key(0, side, row, first), key(1, side, row, first), keyRow(side, row, first, second), term)
     }
     else {
-      addPaths(side, side.second(row), side.first(row))
+      addPaths(side, row)
       if (!ring.isEmpty(sum, 0)) {
         ring.multiply(sum, delta, 0)
         totals.add(key(0, side, row, -1), key(1, side, row, -1), keyRow(side, row, -1, -1), sum)
@@ -148,35 +148,27 @@ final private[reduce] class CycleSums(
   /** The heavy values of each relation, and the pairs of its view. */
   def sizes: IndexedSeq[(Int, Int)] = sides.toIndexedSeq.map(s => (s.heavies, s.paths.size))
 
-  /** Sets `sum` to the sum over all paths from `from`, a first value of the next relation, to `to`, a
-    * second value of the one before.
-    */
-  private def addPaths(side: Side, from: Int, to: Int): Unit = {
+  /** Sets `sum` to the sum over all paths that close a triangle with a row. */
+  private def addPaths(side: Side, row: Int): Unit = {
     val (s, t) = (side.next, side.previous)
-    java.util.Arrays.fill(sum, 0L)
-    val out = s.byFirst.rows.count(from)
-    val in = t.bySecond.rows.count(to)
-    val throughHeavy = if (s.isHeavy(from)) 1 + t.heavies else Int.MaxValue
-    if (math.min(out, in) <= throughHeavy) {
-      if (out <= in) s.eachFrom(from) { row => addPath(s, row, t, t.find(s.second(row), to)) }
-      else t.eachTo(to) { row => addPath(s, s.find(from, t.first(row)), t, row) }
-    } else {
-      counters.steps += 1
-      side.paths.addTo(sum, from, to)
-      t.eachHeavy { value =>
-        val row = s.find(from, value)
-        if (row < 0) counters.steps += 1 else addPath(s, row, t, t.find(value, to))
-      }
-    }
-  }
-
-  /** Adds the product of two rows to `sum`; none where one is −1. */
-  private def addPath(s: Side, first: Int, t: Side, second: Int): Unit = {
-    counters.steps += 1
-    if (first >= 0 && second >= 0) {
+    val (from, to) = (side.second(row), side.first(row))
+    def addPath(first: Int, second: Int): Unit = {
       s.read(first, term)
       t.multiply(term, second)
       ring.add(sum, 0, term, 0)
+    }
+    java.util.Arrays.fill(sum, 0L)
+    val shorter = math.min(s.byFirst.rows.count(from), t.bySecond.rows.count(to))
+    if (!s.isHeavy(from) || shorter <= 1 + t.heavies) eachPath(side, row)(addPath)
+    else {
+      counters.steps += 1
+      side.paths.addTo(sum, from, to)
+      t.eachHeavy { value =>
+        counters.steps += 1
+        val first = s.find(from, value)
+        val second = if (first < 0) -1 else t.find(value, to)
+        if (second >= 0) addPath(first, second)
+      }
     }
   }
 
@@ -187,12 +179,12 @@ final private[reduce] class CycleSums(
     val (first, second) = (side.first(row), side.second(row))
     if (side.isHeavy(first)) {
       val t = side.next
-      if (!t.isHeavy(second)) t.eachFrom(second) { other =>
+      if (!side.previous.walks && !t.isHeavy(second)) t.eachFrom(second) { other =>
         add(side.previous.paths, first, t.second(other), delta, t, other)
       }
     } else {
       val s = side.previous
-      if (s.heavies > 0) {
+      if (!side.next.walks && s.heavies > 0) {
         if (s.bySecond.rows.count(first) <= s.heavies) s.eachTo(first) { other =>
           if (s.isHeavy(s.first(other))) add(side.next.paths, s.first(other), second, delta, s, other)
           else counters.steps += 1
@@ -267,6 +259,9 @@ final private[reduce] class CycleSums(
     @inline def eachTo(value: Int)(f: Int => Unit): Unit =
       bySecond.rows.foreach(value)(row => if (member.has(row)) f(row) else counters.steps += 1)
 
+    /** Each path of a row is of another key, so no view is read, nor kept. */
+    val walks: Boolean = keys.has(relation + 2)
+
     /** The view that a change of this relation reads. */
     val paths = new PairElements(ring)
 
@@ -325,28 +320,6 @@ final private[reduce] class CycleSums(
     }
 
     def bytes: Long = paths.bytes + heavy.bytes + heavyValues.bytes
-  }
-}
-
-/** The vertices by which totals over a cycle are grouped.
-  *
-  * @param vertices at most two: vertex j is what relation j shares with the one before
-  * @param relation the first one that has all of them
-  */
-final private[reduce] class CycleKeys(val vertices: Array[Int], val relation: Int) {
-
-  /** Whether a vertex, counted around the cycle, is a key. */
-  def has(vertex: Int): Boolean = vertices.contains(vertex % 3)
-}
-
-private[reduce] object CycleKeys {
-
-  /** The keys that are these attributes of the top's relations. */
-  def of(top: BlockDef, attributes: BitSet): CycleKeys = {
-    val edges = top.relations.map(r => BitSet.fromSpecific(r.keys.map(_._1)))
-    val vertices = edges.indices.filter(j => (edges(j) & edges((j + 2) % 3)).subsetOf(attributes)).toArray
-    require(vertices.length == attributes.size && vertices.length < 3, "keys are one or two vertices of the cycle")
-    new CycleKeys(vertices, edges.indexWhere(attributes.subsetOf(_)))
   }
 }
 

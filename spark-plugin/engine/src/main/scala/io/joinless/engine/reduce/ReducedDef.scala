@@ -3,7 +3,7 @@ package io.joinless.engine.reduce
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.algebra.Ring
-import io.joinless.engine.query.JoinTree
+import io.joinless.engine.query.{JoinTree, RelationNode}
 import io.joinless.engine.tuples.ProjectedField
 import io.joinless.engine.view.{BlockDef, Lift, ProjectedRows}
 
@@ -49,6 +49,20 @@ final case class ComponentDef(
 }
 
 object ComponentDef {
+
+  /** Per component the number of the top's input that has its projected rows, if components share
+    * inputs: there is one for all that project the same columns of one input, such as three roles
+    * of a stream of edges.
+    */
+  def sharedInputs(components: IndexedSeq[ComponentDef], block: BlockDef): IndexedSeq[Int] = {
+    val sources = components.map { component =>
+      component.tree match {
+        case RelationNode(r, _, _) => Left((block.relations(r).input, component.projected(r)))
+        case _ => Right(component)
+      }
+    }
+    sources.map(sources.distinct.indexOf(_))
+  }
 
   /** The relations that meet the root of a tree. */
   def atRoot(tree: JoinTree): IndexedSeq[Int] = ProjectedRows.atRoot(tree)

@@ -68,13 +68,13 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
 
   private[reduce] val sums: Array[ComponentSums] = nodes.map(new ComponentSums(_, definition.ring, counters))
 
-  /** The keys of totals over a cycle, and these totals; null if the top is a tree, or there is none.
-    */
-  private[reduce] val keysOfCycle: CycleKeys =
-    if (top != null && top.bag != null) CycleKeys.of(definition.top, definition.keys) else null
+  /** The totals over a cycle; null if the top is a tree, or there is none. */
   private[reduce] val cycle: CycleSums =
-    if (keysOfCycle == null) null
-    else new CycleSums(top, sums.toIndexedSeq.map(_.root), keysOfCycle, definition.ring, counters)
+    if (top == null || top.bag == null) null
+    else {
+      val keys = CycleKeys.of(definition.top, definition.keys)
+      new CycleSums(top, sums.toIndexedSeq.map(_.root), keys, definition.ring, counters)
+    }
 
   /** The sums of each relation. */
   private[reduce] val relationSums: Array[RelationSums] = {

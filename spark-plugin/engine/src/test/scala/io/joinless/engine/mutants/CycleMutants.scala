@@ -13,16 +13,17 @@ private[mutants] object CycleMutants {
     Mutant(
       "cycle: the other direction",
       sums,
-      "addPaths(side, side.second(row), side.first(row))" -> "addPaths(side, side.first(row), side.second(row))"
+      "val (from, to) = (side.second(row), side.first(row))\n    if (s.by" ->
+        "val (from, to) = (side.first(row), side.second(row))\n    if (s.by"
     ),
     Mutant("cycle: views are not read", sums, "      side.paths.addTo(sum, from, to)\n" -> ""),
     Mutant(
       "cycle: no paths through two heavy values",
       sums,
-      "if (row < 0) counters.steps += 1 else addPath(s, row, t, t.find(value, to))" -> "if (row < 0) counters.steps += 1"
+      "        if (second >= 0) addPath(first, second)\n" -> ""
     ),
-    Mutant("cycle: paths through two heavy values twice", sums, "if (!t.isHeavy(second)) t.eachFrom" -> "t.eachFrom"),
-    Mutant("cycle: rows of light values change no view", sums, "if (s.heavies > 0) {" -> "if (s.heavies < 0) {"),
+    Mutant("cycle: paths through two heavy values twice", sums, " && !t.isHeavy(second)) t.eachFrom" -> ") t.eachFrom"),
+    Mutant("cycle: rows of light values change no view", sums, "s.heavies > 0) {" -> "s.heavies < 0) {"),
     Mutant(
       "cycle: a light value's row counts with light ones",
       sums,
@@ -60,7 +61,7 @@ private[mutants] object CycleMutants {
     Mutant(
       "cycle: keys that a row lacks are its own",
       sums,
-      "if (keys.has(relation + 2)) eachPath" -> "if (false) eachPath"
+      "if (side.walks) eachPath" -> "if (false) eachPath"
     ),
     Mutant("cycle: the row of another key", sums, "case 0 => side.first(row)" -> "case 0 => side.second(row)"),
     Mutant(

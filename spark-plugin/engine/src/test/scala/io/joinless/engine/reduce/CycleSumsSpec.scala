@@ -8,23 +8,18 @@ import org.scalatest.funsuite.AnyFunSuite
 class CycleSumsSpec extends AnyFunSuite {
 
   test("oracle_batches: sums over cycles of three, with relations that hang on them, of at least 20,000 batches") {
-    var batches, results, rehearsals, rebuilds, emptied, hung = 0
+    val played = new PlayedCases
+    var hung = 0
     var seed = 0L
-    while (batches < 20000) {
+    while (played.batches < 20000) {
       val query = ReducedCase.drawTotal(seed)
       assert(query.isTotal, s"seed $seed")
-      val run = new ReducedRun(query)
-      run.run().foreach(what => fail(s"seed $seed, $what; ${query.reduction}"))
-      batches += run.batches
-      results += run.results
-      rehearsals += run.rehearsals
-      rebuilds += run.rebuilds
-      emptied += run.emptied
+      played.play(query).foreach(what => fail(s"seed $seed, $what; ${query.reduction}"))
       if (query.of.relations.size > 3) hung += 1
       seed += 1
     }
-    info(s"$seed queries ($hung with further relations), $batches batches: $results changes of the total, " +
-      s"$rehearsals rolled back, $rebuilds rebuilt, $emptied times empty")
+    info(s"$seed queries ($hung with further relations), $played")
+    import played.{batches, emptied, rehearsals, results}
     assert(hung > seed / 2 && results > batches / 20 && rehearsals > batches / 8 && emptied > seed / 2)
   }
 

@@ -6,7 +6,7 @@ import scala.util.Random
 
 import io.joinless.engine.algebra.{ExactSums, Ring}
 import io.joinless.engine.oracle.{Case, Generators, Rows}
-import io.joinless.engine.query.{BagNode, GyoReduction, Hypergraph, Reduction, RelationNode}
+import io.joinless.engine.query.{BagNode, GyoReduction, Hypergraph, Reduction}
 import io.joinless.engine.tuples.{KeyField, ProjectedField, RowProjection, TupleArena}
 import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, Lift, RelationDef}
 
@@ -85,16 +85,9 @@ final case class ReducedCase(
         distinct(c)
       )
     }
-    // components of a total that project the same columns of one input share the rows
-    val sources = reduction.components.indices.map { c =>
-      reduction.components(c).tree match {
-        case RelationNode(r, _, _) if isTotal => (of.relations(r).input, projected(c).map(column(r, _)))
-        case _ => (-1 - c, IndexedSeq.empty)
-      }
-    }
-    val shared = sources.distinct
+    val inputs = if (isTotal) ComponentDef.sharedInputs(components, of.block) else components.indices
     val top = BlockDef(
-      shared.map(sources.indexOf(_)).map { c =>
+      inputs.distinct.map(inputs.indexOf(_)).map { c =>
         val variable = projected(c).exists(isVariable)
         InputDef(
           projected(c).size,
@@ -107,7 +100,7 @@ final case class ReducedCase(
       },
       reduction.components.indices.map { c =>
         RelationDef(
-          shared.indexOf(sources(c)),
+          inputs(c),
           projected(c).zipWithIndex.map { case (x, i) => x -> KeyField(i, isVariable(x)) }
         )
       },

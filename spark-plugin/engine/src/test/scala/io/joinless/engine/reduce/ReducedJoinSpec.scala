@@ -14,19 +14,12 @@ class ReducedJoinSpec extends AnyFunSuite {
   test(
     "oracle_batches: sums per result of at least 100,000 batches, with products of several relations and distinct parts"
   ) {
-    var batches, results, refused, rehearsals, rebuilds, emptied, tops, summed, extended, mixed, shared, alone,
-        absorbed, outlived = 0
+    val played = new PlayedCases
+    var tops, summed, extended, mixed, shared, alone, absorbed, outlived = 0
     var seed = 0L
-    while (batches < 100000) {
+    while (played.batches < 100000) {
       val query = ReducedCase.draw(seed)
-      val run = new ReducedRun(query)
-      run.run().foreach(what => fail(s"seed $seed, $what; ${query.reduction}"))
-      batches += run.batches
-      results += run.results
-      refused += run.refused
-      rehearsals += run.rehearsals
-      rebuilds += run.rebuilds
-      emptied += run.emptied
+      played.play(query).foreach(what => fail(s"seed $seed, $what; ${query.reduction}"))
       if (query.reduction.components.size > 1) tops += 1
       if (query.reduction.components.exists(_.relations.size > 1)) summed += 1
       if (query.reduction.output != query.requested) extended += 1
@@ -56,9 +49,9 @@ class ReducedJoinSpec extends AnyFunSuite {
     }
     info(
       s"$seed queries ($tops with several components, $summed with one of several relations, $extended that project more than requested, $mixed with rows that are keys below, $outlived with such rows that a component projects with others, $shared with inputs that share what is projected, " +
-        s"$alone that project one relation's rows, $absorbed with components below others), " +
-        s"$batches batches: $results results emitted, $refused refused, $rehearsals rolled back, $rebuilds rebuilt, $emptied times empty"
+        s"$alone that project one relation's rows, $absorbed with components below others), $played"
     )
+    import played.{batches, emptied, rehearsals}
     assert(tops > seed / 4 && summed > seed / 4 && extended > seed / 20 && rehearsals > batches / 8 && emptied > seed)
     assert(mixed > seed / 50 && alone > seed / 50 && shared > seed / 200 && absorbed > seed / 100)
   }

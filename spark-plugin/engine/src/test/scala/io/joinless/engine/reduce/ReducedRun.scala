@@ -128,3 +128,24 @@ final class ReducedRun(query: ReducedCase) {
     batch = new ReducedBatch(join, IndexedSeq.empty, query.of.negatives)
   }
 }
+
+/** Plays cases one after the other, and adds up what was seen. */
+final class PlayedCases {
+  var batches, results, refused, rehearsals, rebuilds, emptied = 0
+
+  /** Plays a case; the first difference, if any. */
+  def play(query: ReducedCase): Option[String] = {
+    val run = new ReducedRun(query)
+    val failure = run.run()
+    batches += run.batches
+    results += run.results
+    refused += run.refused
+    rehearsals += run.rehearsals
+    rebuilds += run.rebuilds
+    emptied += run.emptied
+    failure
+  }
+
+  override def toString: String =
+    s"$batches batches: $results results emitted, $refused refused, $rehearsals rolled back, $rebuilds rebuilt, $emptied times empty"
+}

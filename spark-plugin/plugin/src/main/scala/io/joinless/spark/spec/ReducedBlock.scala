@@ -3,10 +3,10 @@ package io.joinless.spark.spec
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.algebra.{Counts, ExactSums, Ring}
-import io.joinless.engine.view.Lift
-import io.joinless.engine.query.{BagNode, Reduction, RelationNode}
+import io.joinless.engine.query.{BagNode, Reduction}
 import io.joinless.engine.reduce.{ComponentDef, ReducedDef}
 import io.joinless.engine.tuples.ProjectedField
+import io.joinless.engine.view.{BlockDef, Lift}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.{BooleanType, DecimalType}
 
@@ -31,24 +31,24 @@ final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
   private def column(relation: Int, vertex: Int): ColumnSpec =
     shape.inputs(shape.relations(relation).input).columns(vertices.ordinal(relation, vertex))
 
+  private lazy val base: BlockDef = RowCodec.blockDef(shape)
+
+  private lazy val components: IndexedSeq[ComponentDef] = reduction.components.indices.map { c =>
+    val tree = reduction.components(c)
+    ComponentDef(tree, ComponentDef.atRoot(tree).map(r => r -> projected(c).map(field(r, _))).toMap, reduction.once)
+  }
+
   /** The join of the components' projections, as a block of its own: component i is relation i. It is
-    * input i, too; but components of a total that project the same columns of one input, such as
-    * three roles of a stream of edges, are one input.
+    * input i, too, unless components of a total share inputs.
     */
   val top: BlockSpec = {
-    val sources = reduction.components.indices.map { c =>
-      reduction.components(c) match {
-        case RelationNode(r, _, _) if reduction.isTotal =>
-          (shape.relations(r).input, projected(c).map(vertices.ordinal(r, _)))
-        case _ => (-1 - c, IndexedSeq.empty)
-      }
-    }
-    val distinct = sources.distinct
-    val inputs = distinct.map(source => InputSpec(columns(sources.indexOf(source)), InputKind.Changelog))
+    val inputOf =
+      if (reduction.isTotal) ComponentDef.sharedInputs(components, base) else reduction.components.indices
+    val inputs = inputOf.distinct.map(i => InputSpec(columns(inputOf.indexOf(i)), InputKind.Changelog))
     val relations = reduction.components.indices.map { c =>
       val keys = projected(c).zipWithIndex.filter(_._1 < shape.attributes.size).map { case (x, i) => KeySpec(x, i) }
       val name = reduction.components(c).relations.map(shape.relations(_).name).mkString(" and ")
-      RelationSpec(name, distinct.indexOf(sources(c)), keys)
+      RelationSpec(name, inputOf(c), keys)
     }
     def place(of: ColumnRef): ColumnRef = {
       val vertex = vertices.of(of)
@@ -72,11 +72,8 @@ final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
 
   /** The definition from which the engine builds it. */
   def definition: ReducedDef = ReducedDef(
-    RowCodec.blockDef(shape),
-    reduction.components.indices.map { c =>
-      val tree = reduction.components(c)
-      ComponentDef(tree, ComponentDef.atRoot(tree).map(r => r -> projected(c).map(field(r, _))).toMap, reduction.once)
-    },
+    base,
+    components,
     RowCodec.blockDef(top),
     ring,
     shape.relations.indices.map(lift),

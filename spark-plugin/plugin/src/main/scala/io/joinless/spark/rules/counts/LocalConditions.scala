@@ -3,7 +3,7 @@ package io.joinless.spark.rules.counts
 import io.joinless.spark.plans.failures.CanThrow
 import io.joinless.spark.rules.blocks.{AttributeClasses, JoinBlock, OuterScope, Term}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
-import org.apache.spark.sql.types._
+import org.apache.spark.sql.joinless.KeyBytes
 
 /** Conditions over several relations that one relation can check by itself, since join keys have
   * the values of the others' columns:
@@ -27,7 +27,7 @@ private[spark] object LocalConditions {
       if (block.leaves(leaf).attributes.exists(_.exprId == a.exprId)) Some(a)
       else
         classes.find(_.exists(isColumn(_, a))).flatMap(_.find(_.leaf == leaf)).map(_.expression)
-          .filter(_.dataType == a.dataType && isOneValue(a.dataType))
+          .filter(_.dataType == a.dataType && isOneValue(a))
 
     def moved(condition: Expression): Option[(Int, Expression)] =
       if (CanThrow(condition) || !condition.deterministic) None
@@ -53,13 +53,8 @@ private[spark] object LocalConditions {
     case _ => false
   }
 
-  /** Whether equal values of the type are one value for every expression: not the two zeros of
+  /** Whether equal values of the column are one value for every expression: not the two zeros of
     * floating point, nor strings that a collation makes equal.
     */
-  private def isOneValue(dataType: DataType): Boolean = dataType match {
-    case StringType => true
-    case BooleanType | BinaryType | DateType | TimestampType | TimestampNTZType => true
-    case ByteType | ShortType | IntegerType | LongType | _: DecimalType => true
-    case _ => false
-  }
+  private def isOneValue(column: Attribute): Boolean = KeyBytes.stored(column) == column
 }
